@@ -1,4 +1,4 @@
-"""An enabled project with a prepared digest, and its hooks run as a host runs them."""
+"""An enabled project with a prepared digest, and its hooks: in this process, or in one of their own as a host runs them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ import os
 import shutil
 import subprocess
 import sys
+import time
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+import pytest
 from tests.patience import PATIENCE_S
 
 from holdfast.briefing.prepare import prepare
 from holdfast.briefing.start import Briefings, Line
+from holdfast.core import processes
 from holdfast.flows.hosts import Plan, install
-from holdfast.hooks import hook
+from holdfast.hooks import hook, rebuild, trace
 from holdfast.hot import hook_entry
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
@@ -39,10 +44,10 @@ hook.run(sys.argv[1:])
 
 def hook_command(
     *words: str,
+    python: str = sys.executable,
     deadline_s: float = PATIENCE_S,
     renewed_s: float = PATIENCE_S,
     last_word_s: float = hook.LAST_WORD_S,
-    python: str = sys.executable,
 ) -> list[str]:
     """A hook that may take this long, and wait so long for what is made anew; `words` are the host and the event."""
     package = str(Path(hook_entry.__file__).parents[2])
@@ -51,8 +56,12 @@ def hook_command(
 
 
 class Enabled:
-    """Hooks of one project. Children are not awaited unless a test does."""
+    """Hooks of one project. Children are not awaited unless a test does.
 
+    With `process` each hook is a process: where its end, its limits or several at once are what is tested.
+    """
+
+    process = False
     deadline_s = PATIENCE_S
     renewed_s = PATIENCE_S
     last_word_s = hook.LAST_WORD_S
@@ -85,9 +94,12 @@ class Enabled:
         return {**event, "source": "startup", **more}
 
     def hook(self, event: str, env: dict[str, str] | None = None, **more: object) -> Answer:
+        payload = json.dumps(self.payload(**more)).encode()
+        if not self.process:
+            return run_hook(event, payload, env, self.root)
         limits = {name: getattr(self, name) for name in ("deadline_s", "renewed_s", "last_word_s")}
-        command = hook_command("claude-code", event, **limits)
-        return _answer(command, json.dumps(self.payload(**more)).encode(), env, self.root)
+        words = ("claude-code", event)
+        return Answer(run_process(words, payload, _environment(env), self.root, **limits))
 
     def told(self, **more: object) -> str:
         """What a session is told at its start; one that has heard nothing yet, unless it says which it is."""
@@ -110,12 +122,10 @@ class Enabled:
 
 
 class Answer:
-    """What a hook's process printed. Every one of them ends with 0 and says nothing on standard error."""
+    """What a hook printed."""
 
-    def __init__(self, done: subprocess.CompletedProcess[bytes]) -> None:
-        assert done.returncode == 0, done.stderr
-        assert done.stderr == b""
-        self.printed = done.stdout
+    def __init__(self, printed: bytes) -> None:
+        self.printed = printed
 
     @property
     def shown(self) -> str:
@@ -138,15 +148,48 @@ def run_hook(
     env: dict[str, str] | None = None,
     cwd: Path | None = None,
     host: str = "claude-code",
+    process: bool = False,
+    child: bool = True,
 ) -> Answer:
-    return _answer(hook_command(host, event), payload, env, cwd)
+    """`process`: the hook is one of its own. `child`: where it is not, whether it may start the one that captures."""
+    if process:
+        return Answer(run_process((host, event), payload, _environment(env), cwd))
+    return Answer(run_here((host, event), payload, _environment(env), cwd, child))
 
 
-def _answer(command: list[str], payload: bytes, env: dict[str, str] | None, cwd: Path | None) -> Answer:
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("CLAUDE")} | (env or {})
-    return Answer(
-        subprocess.run(command, input=payload, env=environment, cwd=cwd, capture_output=True, check=False)
-    )
+def _environment(env: dict[str, str] | None) -> dict[str, str]:
+    return {k: v for k, v in os.environ.items() if not k.startswith("CLAUDE")} | (env or {})
+
+
+def run_process(
+    words: tuple[str, ...], payload: bytes, env: dict[str, str], cwd: Path | None = None, **limits: float
+) -> bytes:
+    """What the process of a hook prints. Every one of them ends with 0 and says nothing on standard error."""
+    command = hook_command(*words, **limits)
+    done = subprocess.run(command, input=payload, env=env, cwd=cwd, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout
+
+
+def run_here(
+    words: tuple[str, ...], payload: bytes, env: dict[str, str], cwd: Path | None = None, child: bool = True
+) -> bytes:
+    """What the function of that process answers, called in this one: a hundred times as cheap."""
+    output = BytesIO()
+    with pytest.MonkeyPatch.context() as patch, mock.patch.dict(os.environ, env, clear=True):
+        if cwd is not None:
+            patch.chdir(cwd)
+        for name, limit in (("DEADLINE_S", PATIENCE_S), ("BEGUN", time.monotonic()), ("at_work", [])):
+            patch.setattr(hook, name, limit)
+        patch.setattr(rebuild, "RENEWED_S", PATIENCE_S)
+        patch.setattr(trace, "HELD_S", PATIENCE_S)
+        patch.setattr(trace, "_read", {})
+        if not child:
+            patch.setattr(processes, "detach", lambda *_: None)
+            patch.setattr(rebuild, "detach", lambda *_: None)
+        patch.setattr(os, "getppid", os.getpid)  # a hook is started by the host: here, by the tests
+        assert hook.main([*words], BytesIO(payload), output, dict(env)) == 0
+    return output.getvalue()
 
 
 def everything_below(folder: Path) -> dict[str, tuple[int, int]]:

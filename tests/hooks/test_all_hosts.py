@@ -62,7 +62,7 @@ def context(host: str, printed: bytes) -> str:
 @pytest.mark.parametrize("call", STARTS, ids=names)
 def test_every_host_is_told_at_the_start_in_its_own_shape(enabled: Enabled, call: tuple[str, str]) -> None:
     host, theirs = call
-    answer = run_hook(theirs, payload(enabled, host), cwd=enabled.root, host=host)
+    answer = run_hook(theirs, payload(enabled, host), cwd=enabled.root, host=host, process=True)
     assert "wire the refund endpoint" in context(host, answer.printed)
     (line,) = (enabled.memory / "why.jsonl").read_text(encoding="utf-8").splitlines()
     told = json.loads(line)
@@ -76,7 +76,7 @@ def test_every_host_leaves_an_envelope_that_says_where_to_look(
 ) -> None:
     host, theirs = call
     env = {"HOLDFAST_HOST_PID": str(os.getpid())}
-    assert run_hook(theirs, payload(enabled, host), env, enabled.root, host).printed == b""
+    assert run_hook(theirs, payload(enabled, host), env, enabled.root, host, process=True).printed == b""
     (letter,) = enabled.inbox() or [{}]
     if letter:  # the child may have been there already
         assert (letter["host"], letter["session"]) == (host, SESSION)
@@ -87,7 +87,7 @@ def test_every_host_leaves_an_envelope_that_says_where_to_look(
 def test_no_payload_is_too_strange(enabled: Enabled, call: tuple[str, str]) -> None:
     host, theirs = call
     for name, data in BAD_PAYLOADS.items():
-        printed = run_hook(theirs, data, cwd=enabled.root, host=host).printed
+        printed = run_hook(theirs, data, cwd=enabled.root, host=host, child=False).printed
         context(host, printed)
         assert printed == b"" or host_protocol.event_of(host, theirs) == START, name
 
@@ -153,7 +153,7 @@ def a_day_ahead(enabled: Enabled) -> Iterator[None]:
 @pytest.mark.parametrize("call", CALLS, ids=names)
 def test_a_clock_in_the_future_changes_nothing(enabled: Enabled, call: tuple[str, str]) -> None:
     host, theirs = call
-    printed = run_hook(theirs, payload(enabled, host), cwd=enabled.root, host=host).printed
+    printed = run_hook(theirs, payload(enabled, host), cwd=enabled.root, host=host, child=False).printed
     context(host, printed)
     assert host_protocol.event_of(host, theirs) != START or wait_until(
         lambda: (enabled.memory / "why.jsonl").exists()

@@ -79,7 +79,7 @@ def test_no_host_notices_that_the_index_cannot_be_used(indexed: Prompted, host: 
         for theirs, event in host_protocol.EVENTS[host].items():
             shutil.rmtree(indexed.memory / "claims", ignore_errors=True)
             said = payload(indexed, host, prompt="ok", **call)
-            printed = run_hook(theirs, said, cwd=indexed.root, host=host).printed
+            printed = run_hook(theirs, said, cwd=indexed.root, host=host, child=False).printed
             context(host, printed)
             if event == START and theirs not in host_protocol.EVENTS["claude-code"]:
                 assert b"refund" in printed

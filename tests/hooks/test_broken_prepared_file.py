@@ -25,6 +25,13 @@ NEXT = "wire the refund endpoint"
 
 
 @pytest.fixture
+def enabled(enabled: Enabled) -> Enabled:
+    """How long a process waits is what is tested here."""
+    enabled.process = True
+    return enabled
+
+
+@pytest.fixture
 def broken(enabled: Enabled) -> Enabled:
     """Something is next, and the prepared file is torn."""
     hand_over(enabled.machine, enabled.project, NEXT, "main", "user", add=False)

@@ -14,6 +14,7 @@ from holdfast.briefing.moments import Moment, answer, remedy
 from holdfast.hooks import host_protocol
 from holdfast.hooks.moment import NOTED
 from holdfast.model.memory import DeadEnd, Question
+from holdfast.model.statement import statement_of
 
 SESSION = "01a1e06c-d6b5-71e3-ab07-de5b44a853a6"
 STAT = DeadEnd(
@@ -49,7 +50,7 @@ def codex(enabled: Enabled, event: str, env: dict[str, str] | None = None, **mor
 def knowing(enabled: Enabled) -> Enabled:
     found = remedy(STAT, "/repo")
     assert isinstance(found, Moment)
-    enabled.prepare(moments=(found, answer(ASKED, "shop")), projects={"": "shop"})
+    enabled.prepare(moments=(found, answer(statement_of(ASKED, "shop"))), projects={"": "shop"})
     return enabled
 
 

@@ -14,6 +14,7 @@ from holdfast.briefing.moments import Moment, answer, remedy
 from holdfast.hooks import host_protocol
 from holdfast.hooks.moment import NOTED
 from holdfast.model.memory import DeadEnd, Question
+from holdfast.model.statement import statement_of
 
 SESSION = "3139c25a-c7fc-493b-b157-e12ac1d06d2c"
 STAT = DeadEnd(
@@ -74,7 +75,7 @@ def form(**fields: object) -> dict[str, object]:
 def test_a_form_shows_what_was_answered_before_and_means_the_same(
     enabled: Enabled, field: dict[str, Any]
 ) -> None:
-    enabled.prepare(moments=(answer(ASKED, "shop"),), projects={"": "shop"})
+    enabled.prepare(moments=(answer(statement_of(ASKED, "shop")),), projects={"": "shop"})
     said = copilot(enabled, "preToolUse", toolName="ask_user", toolArgs=form(db=field))
     assert said.keys() == {"additionalContext", "modifiedArgs"}
     changed = said["modifiedArgs"]
@@ -100,13 +101,13 @@ def test_a_form_shows_what_was_answered_before_and_means_the_same(
     ],
 )
 def test_a_form_that_asks_otherwise_is_left_alone(enabled: Enabled, given: dict[str, object]) -> None:
-    enabled.prepare(moments=(answer(ASKED, "shop"),), projects={"": "shop"})
+    enabled.prepare(moments=(answer(statement_of(ASKED, "shop")),), projects={"": "shop"})
     assert copilot(enabled, "preToolUse", toolName="ask_user", toolArgs=given) == {}
     assert enabled.log() == ""
 
 
 def test_a_choice_that_is_its_own_value_is_never_changed(enabled: Enabled) -> None:
-    enabled.prepare(moments=(answer(ASKED, "shop"),), projects={"": "shop"})
+    enabled.prepare(moments=(answer(statement_of(ASKED, "shop")),), projects={"": "shop"})
     given = {"question": ASKED.text, "choices": ["Postgres", "SQLite"]}
     said = copilot(enabled, "preToolUse", toolName="ask_user", toolArgs=given)
     assert said.keys() == {"additionalContext"}

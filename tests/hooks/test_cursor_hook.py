@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.agents.builders import SESSION as KNOWN
 from tests.agents.samples_files import cursor, cursor_database
-from tests.hooks.enabled import LINES, Enabled, hook_command
+from tests.hooks.enabled import LINES, Enabled, run_here
 from tests.hooks.test_tool_call_hook import STAT, stumble
 from tests.patience import wait_until
 
@@ -36,16 +35,9 @@ def called(enabled: Enabled, event: str, host: str = "cursor", **more: Any) -> A
         **more,
     }
     env = {**os.environ, "CURSOR_VERSION": "3.20.17", "CURSOR_PROJECT_DIR": str(enabled.root)}
-    done = subprocess.run(
-        hook_command(host, event),
-        input=json.dumps(payload).encode(),
-        env={**env, "CLAUDE_PROJECT_DIR": str(enabled.root)},
-        cwd="/",
-        capture_output=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-    return json.loads(done.stdout) if done.stdout else None
+    env["CLAUDE_PROJECT_DIR"] = str(enabled.root)
+    printed = run_here((host, event), json.dumps(payload).encode(), env, Path("/"))
+    return json.loads(printed) if printed else None
 
 
 @pytest.mark.promise("L1")

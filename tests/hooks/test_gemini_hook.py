@@ -15,6 +15,7 @@ from holdfast.briefing.moments import answer
 from holdfast.briefing.start import Line
 from holdfast.hooks import host_protocol
 from holdfast.hooks.moment import NOTED
+from holdfast.model.statement import statement_of
 
 COMMAND = "gh pr diff 104 --stat"
 RULE = "refund amounts are whole cents"
@@ -51,7 +52,7 @@ def lines(answer: dict[str, Any]) -> list[str]:
 
 @pytest.fixture
 def knowing(enabled: Enabled) -> Enabled:
-    enabled.prepare(moments=(stumble(STAT), answer(ASKED, "shop")), projects={"": "shop"})
+    enabled.prepare(moments=(stumble(STAT), answer(statement_of(ASKED, "shop"))), projects={"": "shop"})
     return enabled
 
 

@@ -35,17 +35,24 @@ BAD_PAYLOADS = {
 }
 
 
+@pytest.fixture
+def enabled(enabled: Enabled) -> Enabled:
+    """How a process ends is what is tested here."""
+    enabled.process = True
+    return enabled
+
+
 @pytest.mark.parametrize("event", EVENTS)
 @pytest.mark.parametrize("payload", BAD_PAYLOADS.values(), ids=BAD_PAYLOADS)
 def test_a_malformed_payload(enabled: Enabled, event: str, payload: bytes) -> None:
-    answer = run_hook(event, payload, cwd=enabled.root)
+    answer = run_hook(event, payload, cwd=enabled.root, process=payload is BAD_PAYLOADS["deep"])
     assert answer.printed == b"" or event == "SessionStart"
     outside = [path for path in enabled.root.parent.rglob("*x*.json") if enabled.memory not in path.parents]
     assert outside == []
 
 
 def test_a_malformed_payload_leaves_a_trace(enabled: Enabled) -> None:
-    run_hook("Stop", b"{", cwd=enabled.root)
+    run_hook("Stop", b"{", cwd=enabled.root, process=True)
     assert "Stop: payload:" in enabled.log()
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import subprocess
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.agents.samples_stores import OpenCodeSession, opencode_bash, opencode_database, put_opencode
-from tests.hooks.enabled import LINES, Enabled, hook_command
+from tests.hooks.enabled import LINES, Enabled, run_here
 from tests.patience import wait_until
 
 from holdfast.flows.capture import capture
@@ -30,15 +29,8 @@ def asked(enabled: Enabled, event: str, process: int = os.getpid(), **payload: A
     """What the hook answers the plugin."""
     given = {"cwd": str(enabled.root), "hook_event_name": event, "session_id": SESSION, **payload}
     env = {**os.environ, "HOLDFAST_HOST_PID": str(process), "HOLDFAST_PROJECT_DIR": str(enabled.root)}
-    done = subprocess.run(
-        hook_command("opencode", event),
-        input=json.dumps(given).encode(),
-        env=env,
-        capture_output=True,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-    return json.loads(done.stdout) if done.stdout else None
+    printed = run_here(("opencode", event), json.dumps(given).encode(), env)
+    return json.loads(printed) if printed else None
 
 
 @pytest.mark.promise("L1")

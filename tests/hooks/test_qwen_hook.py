@@ -14,6 +14,7 @@ from tests.hooks.enabled import SESSION, Enabled, everything_below, run_hook
 from tests.hooks.test_tool_call_hook import ANSWER, ASKED, OPTIONS, REMEDY, STAT, stumble
 
 from holdfast.briefing.moments import answer
+from holdfast.model.statement import statement_of
 
 GIVEN = {"command": "gh pr diff 104 --stat"}
 BAD = "Command: gh pr diff 104 --stat\nDirectory: (root)\nOutput: unknown flag\nError: (none)\nExit Code: 1"
@@ -21,7 +22,7 @@ BAD = "Command: gh pr diff 104 --stat\nDirectory: (root)\nOutput: unknown flag\n
 
 @pytest.fixture
 def knowing(enabled: Enabled) -> Enabled:
-    enabled.prepare(moments=(stumble(STAT), answer(ASKED, "shop")), projects={"": "shop"})
+    enabled.prepare(moments=(stumble(STAT), answer(statement_of(ASKED, "shop"))), projects={"": "shop"})
     return enabled
 
 

@@ -19,6 +19,7 @@ from holdfast.briefing.moments import Moment, answer, remedy
 from holdfast.core.tokens import count_tokens
 from holdfast.hooks.moment import MOST_TOKENS, NOTED, folded
 from holdfast.model.memory import DeadEnd, Question, content_id
+from holdfast.model.statement import statement_of
 from holdfast.store.switches import switch
 
 pytestmark = pytest.mark.promise("M10", "S12")
@@ -49,7 +50,7 @@ def stumble(end: DeadEnd) -> Moment:
 @pytest.fixture
 def knowing(enabled: Enabled) -> Enabled:
     """A project with a stumble and an answered question."""
-    enabled.prepare(moments=(stumble(STAT), answer(ASKED, "shop")), projects={"": "shop"})
+    enabled.prepare(moments=(stumble(STAT), answer(statement_of(ASKED, "shop"))), projects={"": "shop"})
     return enabled
 
 
@@ -168,7 +169,7 @@ def test_where_the_old_answer_is_none_of_the_choices_nothing_is_marked(knowing: 
 
 
 def test_the_answer_of_another_project_in_the_repository_is_not_told(knowing: Enabled) -> None:
-    knowing.prepare(moments=(answer(ASKED, "docs"),), projects={"": "shop", "writing": "docs"})
+    knowing.prepare(moments=(answer(statement_of(ASKED, "docs")),), projects={"": "shop", "writing": "docs"})
     assert ask(knowing, ASKED.text).printed == b""
     (knowing.root / ".git" / "HEAD").write_text("ref: refs/heads/writing\n", encoding="utf-8")
     assert told(ask(knowing, ASKED.text)) == [ANSWER]

@@ -19,7 +19,7 @@ MARK = "holdfast "  # both lines of a fence have it: a text without it need not 
 _SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789"
 # Anywhere in a line: hosts put their own words before what a hook printed.
 _OPENING = lazy_regex(r"\[holdfast (?P<id>[a-z0-9]{6}): [^\]\n]{1,200}\]")
-# At the beginning of a line, as we write it; in the middle of one somebody writes about it.
+# At the beginning of a line, as we write it; in the middle of one it is only mentioned.
 _CLOSING = lazy_regex(r"(?m)^[ \t>]*(?:\[/holdfast [a-z0-9]{6}\][ \t>]*)+")
 _FENCE_LIKE = lazy_regex(r"\[\s*/?\s*holdfast")
 _LINE_END = lazy_regex(r"[ \t]*\r?\n")

@@ -1,6 +1,6 @@
 """The only code that writes bytes: locks, appends that tear no row, replacements that leave no half file.
 
-Nothing here deletes a lock file: whoever deleted a held one would let a second holder in.
+Nothing here deletes a lock file: deleting one that is held would let a second holder in.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ANYTHING = "anything"
 
 _FILE_MODE = 0o666  # the umask takes its part
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
-# O_NONBLOCK, because opening a FIFO would wait for somebody at its other end.
+# O_NONBLOCK, because opening a FIFO would wait for a writer at its other end.
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 _LOCK_FLAGS = os.O_RDWR | os.O_CREAT | _NOFOLLOW | _FLAGS
 _APPEND_FLAGS = os.O_RDWR | os.O_APPEND | _NOFOLLOW | _FLAGS
@@ -45,7 +45,7 @@ class Conflict(StoreError):
 
 
 def until_undisturbed(attempt: Callable[[], T]) -> T:
-    """Somebody who edits by hand may be faster, a few times."""
+    """Repeats an attempt that meets a Conflict: a person who edits by hand may be faster, a few times."""
     for _ in range(_ATTEMPTS - 1):
         try:
             return attempt()
@@ -164,7 +164,7 @@ def _acquire(path: Path, deadline: float | None) -> int | None:
 
 
 def _is_still_at(path: Path, descriptor: int) -> bool:
-    """Whether others will meet us here: somebody may have deleted the file while we waited."""
+    """Whether the path still leads to our lock: the file may have been deleted while we waited."""
     try:
         return os.path.samestat(os.stat(path), os.fstat(descriptor))
     except FileNotFoundError:
@@ -446,7 +446,7 @@ def _drop(leftovers: Iterable[str | Path]) -> None:
 
 
 def _sweep(path: Path) -> None:
-    """Remove what dead writers left. We hold the lock, so nobody alive is writing this file."""
+    """Remove what dead writers left. We hold the lock, so no live process is writing this file."""
     ours = re.compile(re.escape(_temporary_prefix(path)) + r"[0-9a-f]{8}\.tmp")
     with os.scandir(path.parent) as entries:
         stale = [entry.path for entry in entries if ours.fullmatch(entry.name)]
@@ -474,7 +474,7 @@ def finish(file: BinaryIO) -> None:
 
 
 def make_private(path: Path) -> None:
-    """A folder that nobody else may look into. One that is there already keeps its rights."""
+    """Makes a folder that only this user can read. An existing one keeps its mode."""
     with explained(path, "make"):
         if not path.is_dir():
             _make_directory(path.parent)

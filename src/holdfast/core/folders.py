@@ -60,7 +60,7 @@ def recover(place: Path) -> None:
 
 
 def remove(folder: Path) -> None:
-    """A folder of ours that nobody needs any more, as far as it can be removed."""
+    """Removes a folder of ours, as far as it can be removed."""
     import shutil
 
     shutil.rmtree(folder, ignore_errors=True)

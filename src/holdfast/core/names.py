@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -32,6 +33,20 @@ _REASONS = {
     "$": "a dollar sign is read by shells",
 }
 
+# What may stand where in a name whose characters are all allowed.
+_POSITIONS: tuple[tuple[Callable[[str], bool], str], ...] = (
+    (lambda name: name[0] == ".", "it begins with a dot"),
+    (lambda name: name[0] == "-", "it begins with a dash and would be read as an option"),
+    (lambda name: name[0] == "_", "it begins with an underscore, which is kept for holdfast's own folders"),
+    (lambda name: name[-1] == ".", "it ends with a dot"),
+    (lambda name: ".." in name, "it holds two dots in a row"),
+    (lambda name: name.split(".")[0].casefold() in _RESERVED, "it is a device name on Windows"),
+    (
+        lambda name: not any(unicodedata.category(char)[0] in "LN" for char in name),
+        "it holds no letter and no digit",
+    ),
+)
+
 
 def safe_name(name: str) -> str:
     """The name itself, if it can be a file's name on every system and looks like what it is."""
@@ -57,7 +72,8 @@ def _why_not(name: str) -> str | None:
         return "it is empty"
     if len(name) > _LONGEST or len(name.encode("utf-8", "replace")) > 2 * _LONGEST:
         return f"it is longer than {_LONGEST} characters"
-    return _why_not_characters(name) or _why_not_position(name) or _why_not_script(name)
+    position = next((reason for refused, reason in _POSITIONS if refused(name)), None)
+    return _why_not_characters(name) or position or _why_not_script(name)
 
 
 def _why_not_characters(name: str) -> str | None:
@@ -75,24 +91,6 @@ def _why_not_characters(name: str) -> str | None:
             return f"{char!a} is no letter, digit, dash, underscore or dot"
     if unicodedata.normalize("NFKC", name) != name:
         return "it is written with look-alike or decomposed characters"
-    return None
-
-
-def _why_not_position(name: str) -> str | None:
-    if name[0] == ".":
-        return "it begins with a dot"
-    if name[0] == "-":
-        return "it begins with a dash and would be read as an option"
-    if name[0] == "_":
-        return "it begins with an underscore, which is kept for holdfast's own folders"
-    if name[-1] == ".":
-        return "it ends with a dot"
-    if ".." in name:
-        return "it holds two dots in a row"
-    if name.split(".")[0].casefold() in _RESERVED:
-        return "it is a device name on Windows"
-    if not any(unicodedata.category(char)[0] in "LN" for char in name):
-        return "it holds no letter and no digit"
     return None
 
 

@@ -78,7 +78,7 @@ def remember(path: Path, status: os.stat_result, data: bytes) -> None:
 
 
 def mark_written(descriptor: int) -> int | None:
-    """Gives a new file that nobody else can reach yet its own time; what `remember_written` wants to see."""
+    """Gives a new file, still under its temporary name, a time of its own for `remember_written` to check."""
     if _opened.get() is None or os.utime not in os.supports_fd:
         return None
     now = time.time_ns()
@@ -118,7 +118,7 @@ def waiting(path: Path, flags: int) -> int | None:
 
 
 def part_of(path: Path, start: int, size: int) -> bytes:
-    """So many bytes of a file that may be large; whoever wants another part of it need not open it again."""
+    """Reads `size` bytes of a file that may be large, and keeps it open for the next part."""
     descriptor = descriptor_for(path, _READ_FLAGS)
     try:
         os.lseek(descriptor, start, os.SEEK_SET)

@@ -1,18 +1,15 @@
-"""Starts the short-lived process that does the work of a hook after it has answered."""
+"""Processes: starts the child that works for a hook after it has answered, and looks at those of hosts."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-# Whether a process still runs, told by its number.
-
 _OVER = (b"Z", b"X")
 
 
 def runs(process: int) -> bool:
-    """Not one that has ended and is only still listed: where nobody asks how it ended, as in a container without an
-    init, it is listed for good."""
+    """Whether a process is alive. A zombie is not: in a container without an init it stays listed for good."""
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
@@ -68,8 +65,6 @@ def _popen(command: list[str], env: dict[str, str]) -> None:
         creationflags=flags,
     )
 
-
-# Whether a person sits before a client, told by its process: some write nothing of it into their transcripts.
 
 # Of Gemini CLI and Qwen Code: one is made from the other.
 _ONE_PROMPT = ("-p", "--prompt")

@@ -1,4 +1,4 @@
-"""Reads small text files that anybody may have put there: bounded, regular, and not led out of their place."""
+"""Reads small text files from places that others can write to: bounded, regular files only."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def is_file(path: str) -> bool:
 def beginning_of(path: str | os.PathLike[str], most: int, *, follow: bool = True) -> tuple[bytes, int] | None:
     """The first bytes of a regular file, and its size; None for anything else, a link too unless it is to be followed.
 
-    A pipe that somebody put there is not waited for.
+    Never waits for a pipe.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | _FLAGS | (0 if follow else _NOFOLLOW))

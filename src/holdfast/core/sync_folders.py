@@ -39,7 +39,7 @@ def names_together() -> Iterator[None]:
 
 
 def sync_names() -> None:
-    """For whoever takes something away next: the copy that stays must have its name by then."""
+    """Syncs what waits. Call it before removing a file: the copy that stays must have its name by then."""
     waiting = _waiting.get() or {}
     while waiting:
         path, _ = waiting.popitem()

@@ -48,7 +48,7 @@ def outline(before: bytes | None, after: bytes | None) -> list[str]:
     old, new = _lines(before, with_ends=False), _lines(after, with_ends=False)
     went: list[int] = []
     came: list[int] = []
-    # A comma after what was the last of a list is no change to anybody.
+    # A comma after the former last item of a list does not count as a change.
     matcher = SequenceMatcher(None, [line.rstrip(", ") for line in old], [line.rstrip(", ") for line in new])
     for kind, a, b, c, d in matcher.get_opcodes():
         if kind != "equal":

@@ -160,6 +160,3 @@ def stem_of(word: str) -> str:
     if len(word) > 5 and word.endswith("ing"):
         return word[:-3]
     return word[:-2] if len(word) > 4 and word.endswith("ed") else word
-
-
-# The one token counter: what a briefing may cost is counted the same way everywhere.

@@ -376,7 +376,7 @@ class PromptText:
             self.sentences[-1] = (self.sentences[-1][0], True)
 
     def _is_quoted(self, raw: str) -> bool:
-        """Whether a word stands in a quotation of several words: what another said is nobody's order."""
+        """Whether a word stands in a quotation of several words: what another said is no order."""
         opens, closes = raw[0] in '"“', raw.rstrip(",.;:!?)")[-1:] in ('"', "”")
         if self._in_quote:
             self._in_quote = 0 if closes or self._in_quote > LONGEST_QUOTE else self._in_quote + 1

@@ -133,7 +133,7 @@ def _order(words: list[str], at: int, frame: str, findings: Findings) -> bool:
     if bare and at + 2 == len(words) and after.endswith("ed") and verb not in w.CHANGE:
         return False  # "scope confirmed", "review finished": what is done already
     if stem in w.DELEGATES and "to" in words[at + 2 : at + 8]:
-        at = words.index("to", at + 2) + 1  # whoever does it, this is what is wanted
+        at = words.index("to", at + 2) + 1  # "ask it to add a test": the verb behind it counts
         stem = word_at(words, at)
     kind, weight, reason = _meaning(Head(words, at, stem, frame))
     if kind:

@@ -1,6 +1,6 @@
-"""Notices a compaction where the host does not tell: its transcript says that a summary has replaced the history.
+"""Detects a compaction where the host does not report it: a summary has replaced the history in its transcript.
 
-Gemini CLI calls its hook for that before every request, whether it compacts or not, so nobody listens there.
+Gemini CLI calls its hook for that before every request, whether it compacts or not, so we do not listen there.
 """
 
 from __future__ import annotations
@@ -24,16 +24,15 @@ REPLACED, SUMMARY = b'{"$set":{"messages":', b"<state_snapshot>"
 def lost(prepared: Prepared, call: Call, found: Place, heard: Heard) -> Told | None:
     """What a session is to be told again, if it was compacted since its last prompt; it has heard nothing then."""
     from holdfast.hooks.start_lines import choose
-    from holdfast.hooks.trace import entry, explain
+    from holdfast.hooks.trace import entry, record
 
     if heard.read is None or not happened(call.text("transcript_path"), heard.read):
         return None
     told = choose(prepared, found.memory, {**call.payload, "source": "compact"}, found.branch())
     heard.lines, heard.files = {line for line, _ in told.lines}, set()
-    lines = [{"text": line, "reason": why} for line, why in told.lines]
     about = {**entry(call, found), "event": host_protocol.START, "source": "compact"}
     nothing = {"nothing": told.nothing} if told.nothing else {}
-    explain(found.memory, {**about, "tokens": told.tokens, "lines": lines, **nothing})
+    record(found.memory, about, told.lines, told.tokens, **nothing)
     return told
 
 

@@ -22,11 +22,11 @@ def say(
     """The host's answer, nothing where there is nothing to say; `rest` is for the trace, where `before` is already."""
     every = told.lines if before is None else [*before.lines, *told.lines]
     mine = is_first(every, call, found) if every or call.text("source") == "compact" else True
-    lines = [{"text": line, "reason": why} for line, why in told.lines] if mine else []
     nothing = told.nothing or ("" if mine else CLAIMED)
     more = {**rest, "nothing": nothing} if nothing else rest
-    tokens = told.tokens if mine else 0
-    trace.explain(found.memory, {**entry(call, found), "tokens": tokens, "lines": lines, **more})
+    trace.record(
+        found.memory, entry(call, found), told.lines if mine else (), told.tokens if mine else 0, **more
+    )
     if before is not None:
         told = type(before)(every)
     return spoken(told, call) if every and mine else b""
@@ -58,7 +58,7 @@ def fail(found: Place, call: Call, error: Exception) -> None:
     confess(found, call.event, error)
     try:
         nothing = "what was prepared could not be told; hook.log says why, and it is being prepared again"
-        trace.explain(found.memory, {**entry(call, found), "tokens": 0, "lines": [], "nothing": nothing})
+        trace.record(found.memory, entry(call, found), nothing=nothing)
     except Exception:
         pass
 

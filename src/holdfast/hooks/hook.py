@@ -64,8 +64,11 @@ def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str,
         return 0  # some clients ask again with nothing after each tool's answer
     found = None
     try:
-        if event == MOMENT and not _worth_a_look(raw, host, env):
-            return 0
+        if event == MOMENT:
+            from holdfast.hooks.prefilter import may_be_known
+
+            if not may_be_known(raw, host, env):
+                return 0
         payload, problem = parse(raw)
         if arguments[2:]:
             payload = host_protocol.named(payload, arguments[2:])
@@ -74,8 +77,11 @@ def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str,
         found = place.find(directories[0], place.home_of(env))
         if found is None or not os.path.exists(os.path.join(found.memory, "hot.db")):
             return 0
-        if arguments[2:] and _leaves_it(host, found.root, env):
-            return 0
+        if arguments[2:]:
+            from holdfast.hooks.plugged import leaves_it_to_settings
+
+            if leaves_it_to_settings(host, found.root, env):
+                return 0
         at_work.append((found, event))
         from holdfast.hooks.respond import respond
 
@@ -88,18 +94,6 @@ def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str,
     if answer:
         stdout.write(answer)
     return 0
-
-
-def _worth_a_look(raw: bytes, host: str, env: dict[str, str]) -> bool:
-    from holdfast.hooks.prefilter import may_be_known
-
-    return may_be_known(raw, host, env)
-
-
-def _leaves_it(host: str, root: str, env: dict[str, str]) -> bool:
-    from holdfast.hooks.plugged import leaves_it_to_settings
-
-    return leaves_it_to_settings(host, root, env)
 
 
 def switched_off(env: dict[str, str]) -> bool:

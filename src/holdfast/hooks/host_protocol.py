@@ -78,9 +78,9 @@ _TOOLS = {
 _AFTERWARDS = frozenset(("AfterTool", "PostToolUse", "PostToolUseFailure", "postToolUse"))
 # What is said at these does not reach the model.
 _UNHEARD = frozenset((("gemini", "BeforeTool"),))
-# Whose sessions are compacted without a word.
+# Hosts that compact a session without an event.
 UNTOLD_COMPACTION = frozenset(("gemini",))
-# Whose transcripts do not tell that nobody sat before them.
+# Hosts whose transcripts do not show that a session ran without a person.
 UNTOLD_HEADLESS = frozenset(("gemini", "qwen"))
 # As a payload of each host has it, which no prompt can: quotes within a text are escaped.
 NO_PROMPT = b'"prompt":""'
@@ -183,7 +183,7 @@ def understood(host: str, payload: dict[str, object]) -> dict[str, object]:
 
 
 def _placed(payload: dict[str, object]) -> None:
-    """Cursor names the folders of a window where others name one, and says of a session that nobody sits before it."""
+    """Cursor names all folders of a window where others name one, and marks sessions without a person."""
     roots = payload.get("workspace_roots")
     if not payload.get("cwd") and isinstance(roots, list) and roots:
         payload["cwd"] = roots[0]
@@ -296,7 +296,3 @@ def _ancestor() -> int:
             return process
         process = int(rest.split()[1])
     return 0
-
-
-# A form in which Copilot CLI asks a person: as a question in our words, and back with a remark beside a
-# choice.

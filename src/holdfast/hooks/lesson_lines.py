@@ -11,30 +11,10 @@ import os
 from holdfast.core.words import names_file, words
 from holdfast.hooks.start_lines import count_tokens
 
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-
-# Whether the places that a lesson depends on are as they were when it was prepared: stat alone, no hashing.
-
-
-def unchanged(root: str, places: Iterable[tuple[str, int, int]]) -> bool:
-    """False where anything differs, is gone, or cannot be looked at: then the lesson is not told this time."""
-    for path, size, mtime_ns in places:
-        try:
-            status = os.stat(f"{root}/{path}")
-        except (OSError, ValueError):
-            return False
-        if status.st_mtime_ns != mtime_ns or status.st_size != size:
-            return False
-    return True
-
-
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     Lines = list[tuple[str, str]]  # text and reason
     Row = tuple[str, str, str, str, str, str, int, int, str]
@@ -147,3 +127,15 @@ def _holds(db: sqlite3.Connection, row: Row, root: str | None) -> bool:
         "SELECT path, size, mtime_ns FROM stamp WHERE root = ? AND lesson = ?", (root, row[0])
     ).fetchall()
     return len(rows) == row[7] and unchanged(root, rows)
+
+
+def unchanged(root: str, places: Iterable[tuple[str, int, int]]) -> bool:
+    """False where anything differs, is gone, or cannot be looked at: then the lesson is not told this time."""
+    for path, size, mtime_ns in places:
+        try:
+            status = os.stat(f"{root}/{path}")
+        except (OSError, ValueError):
+            return False
+        if status.st_mtime_ns != mtime_ns or status.st_size != size:
+            return False
+    return True

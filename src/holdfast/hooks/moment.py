@@ -1,6 +1,6 @@
 """At the moment of a tool call: the remedy of a known stumble, the answer to a question that was answered before.
 
-Nothing is decided on anybody's behalf: the call goes on as it would have.
+The hook decides nothing: the call goes on as it would have.
 """
 
 from __future__ import annotations
@@ -50,9 +50,6 @@ def respond(prepared: Prepared, call: HostCall, directories: list[str], found: P
     if not call.heard:
         lines = []
     return _told(lines, changed, tool, call, found)
-
-
-# --- commands ------------------------------------------------------------------------------------------
 
 
 def _remedies(prepared: Prepared, command: object, cwd: str, root: str) -> list[Line]:
@@ -110,9 +107,6 @@ def place_of(folder: str, root: str) -> str:
     if folder == root:
         return ""
     return folder[len(root) + 1 :] if folder.startswith(root + os.sep) else folder
-
-
-# --- questions -----------------------------------------------------------------------------------------
 
 
 def _answers(
@@ -186,9 +180,6 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-# --- telling -------------------------------------------------------------------------------------------
-
-
 def _told(
     lines: list[Line], changed: dict[Any, Any] | None, tool: str, call: HostCall, found: Place
 ) -> bytes:
@@ -207,8 +198,7 @@ def _told(
         return b""
     told = Told(kept)
     if kept:
-        lines_told = [{"text": text, "reason": reason} for text, reason in kept]
         about = {**entry(call, found), "source": "", "tool": tool, "agent": agent}
         # Written before it is told: what cannot be explained is not told.
-        trace.explain(found.memory, {**about, "tokens": told.tokens, "lines": lines_told})
+        trace.record(found.memory, about, kept, told.tokens)
     return spoken(told, call, {"updatedInput": changed} if changed is not None else {})

@@ -31,7 +31,7 @@ def begun(prepared: Prepared, call: Call, found: Place) -> None:
 
 
 def due(prepared: Prepared, call: Call, found: Place) -> list[Line]:
-    """What there is to say now; whoever asks has to say it, for it is not offered again."""
+    """What there is to say now. The caller has to say it: it is not offered again."""
     if call.host not in host_protocol.SHOWS or not call.text("session_id"):
         return []
     return _alerts(prepared, call, found) + _changes(prepared, call, found)
@@ -58,12 +58,9 @@ def _alerts(prepared: Prepared, call: Call, found: Place) -> list[Line]:
 
 
 def _first(found: Place, name: str) -> bool:
-    """Whether nobody has said this yet, which from now on somebody has: hooks may run side by side."""
+    """Whether this is said for the first time. Only one of several hooks that run side by side gets True."""
     folder = os.path.join(found.memory, SAID)
-    try:
-        os.mkdir(folder, 0o700)
-    except FileExistsError:
-        pass
+    trace.make_folder(folder)
     safe = "".join(
         sign if sign.isascii() and (sign.isalnum() or sign in ".-") else "-" for sign in name[:120]
     )
@@ -72,9 +69,6 @@ def _first(found: Place, name: str) -> bool:
     except FileExistsError:
         return False
     return True
-
-
-# --- what changed ---------------------------------------------------------------------------------------
 
 
 def _changes(prepared: Prepared, call: Call, found: Place) -> list[Line]:
@@ -89,7 +83,7 @@ def _changes(prepared: Prepared, call: Call, found: Place) -> list[Line]:
         now = _standing(prepared, found, before)
         changed = _named(before, now)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return []  # it began before anybody looked, or what was kept is torn
+        return []  # no snapshot was taken when it began, or the file is torn
     _keep(path, now)
     if not changed:
         return []
@@ -113,7 +107,7 @@ def _standing(prepared: Prepared, found: Place, before: dict[str, Any] | None = 
 
 
 def _mark(path: str, before: list[Any] | None) -> list[Any] | None:
-    """Size, time and a sum of the content: a checkout may write the same file anew."""
+    """Size, time and a sum of the content: a checkout may write the same content again."""
     try:
         status = os.stat(path)
         if before is not None and before[:2] == [status.st_size, status.st_mtime_ns]:
@@ -148,20 +142,13 @@ def _keep(path: str, standing: dict[str, Any]) -> None:
     from holdfast.core.bare_json import dumps
 
     temporary = f"{path}.{os.getpid()}.tmp"
-    try:
-        os.mkdir(os.path.dirname(path), 0o700)
-    except FileExistsError:
-        pass
+    trace.make_folder(os.path.dirname(path))
     with open(temporary, "w", encoding="utf-8") as file:
         file.write(dumps(standing))
     os.replace(temporary, path)
 
 
-# --- saying it ------------------------------------------------------------------------------------------
-
-
 def said(answer: bytes, lines: list[Line], call: Call, found: Place) -> bytes:
     """A hook's answer with these lines for the person; written down first, as all that is told."""
-    shown = [{"text": text, "reason": reason} for text, reason in lines]
-    trace.explain(found.memory, {**entry(call, found), "tokens": 0, "lines": [], "shown": shown})
+    trace.record(found.memory, entry(call, found), shown=trace.with_reasons(lines))
     return host_protocol.with_notice(answer, "\n".join(f"holdfast: {text}" for text, _ in lines))

@@ -1,4 +1,4 @@
-"""What a prompt is told: files that like sessions worked on, and facts about what it asks for; mostly nothing.
+"""Chooses the lines for a prompt: files that similar sessions worked on, and facts about what it asks for.
 
 The class of the prompt decides first, then how likely each file is. `recall --as-prompt` asks here as well, so that it
 shows what the hook would say.
@@ -14,12 +14,7 @@ from holdfast.hooks.classify import UNSURE, WORK, classify
 from holdfast.hooks.classify_words import ASSENT
 from holdfast.hooks.start_lines import Told, count_tokens
 
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-
+TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Sequence
@@ -97,7 +92,7 @@ def choose(
         return Answered("", [], "the prompt is empty")
     if text.startswith(OURS):
         return Answered("", [], "the prompt is holdfast's own text")
-    kind, _ = class_of(text, heard.kind)  # why is said in words of the prompt, which nobody has redacted
+    kind, _ = class_of(text, heard.kind)  # the reason quotes the prompt, which is not redacted
     command = command_in(text)
     if command and _is_known(db, command):
         kind = kind if kind in AT_WORK else LOOKING  # what sessions did with it says which files
@@ -290,6 +285,3 @@ def heard_by(memory: str, session: str) -> Heard:
             continue
     found.tokens = max(found.tokens, total)  # older lines may be gone
     return found
-
-
-# Paths as lines within a budget: in full, and those of one folder under its name where that is shorter.

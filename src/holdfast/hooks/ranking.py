@@ -20,109 +20,12 @@ if TYPE_CHECKING:
 
     from holdfast.hooks.postings import Postings
 
-
-# A file that is pointed to, and why: which sessions touched it, and what they were asked with as well.
-
-
-class Reasons:
-    """What speaks for files, worked out for those that are told only."""
-
-    def __init__(
-        self, postings: Postings, query: dict[str, float], likeness: dict[int, float], prompt: str
-    ) -> None:
-        self._postings = postings
-        self._query = query
-        self._likeness = likeness
-        self._written = as_written([prompt[:LONGEST_PROMPT]], postings.empty)
-        self.named: Collection[str] = ()
-
-    def speaker(self, path: str) -> int:
-        touches = self._postings.touches(path)
-        return max(touches, key=lambda number: (self._likeness.get(number, 0.0), number), default=-1)
-
-    def session(self, path: str) -> str:
-        """The session that speaks most for a file; '' where only git knows it."""
-        number = self.speaker(path)
-        return "" if number < 0 else self._postings.session(number)
-
-    def why(self, path: str) -> str:
-        if path in self.named:
-            return "the prompt names it"
-        touches = self._postings.touches(path)
-        if not touches:
-            return "changes together with likely files"
-        edits = sum(touches.values())
-        did = f"edited in {edits}" if edits else f"read in {len(touches)}"
-        shared = ", ".join(self._shared(self.speaker(path)))
-        return f"{did} of {self._postings.sessions} sessions" + (f"; {shared}" if shared else "")
-
-    def _shared(self, number: int) -> list[str]:
-        """The most telling words that a session was asked with as well."""
-        found = [word for word in self._query if number in self._postings.holding(word)]
-        telling = sorted(found, key=lambda word: (-self._query[word] * self._postings.rarity(word), word))
-        return [self._written.get(word, word) for word in telling[:3]]
-
-
-class Pointed:
-    """A file with its chance: how often files with this standing were touched in the histories that the weights were
-    fitted on."""
-
-    __slots__ = ("_reasons", "chance", "path")
-
-    def __init__(self, path: str, chance: float, reasons: Reasons) -> None:
-        self.path = path
-        self.chance = chance
-        self._reasons = reasons
-
-    @property
-    def why(self) -> str:
-        return self._reasons.why(self.path)
-
-    @property
-    def session(self) -> str:
-        return self._reasons.session(self.path)
-
-
-# Files that a prompt names by less than their path: "clean.go", "checkpoint/temporary.go".
-
 CHANCE = 0.5  # of those that 22 histories named so, 68 of 134 were touched (docs/benchmarks.md)
 _AROUND = "`'\"()[]{}<>,;:!?*.…“”‘’"
 _MOST_SAID, _MOST_MEANT = 12, 2
 _LONGEST, _LONGEST_ENDING = 200, 8
-
-
-def named_files(postings: Postings, prompt: str, folders: Collection[str]) -> list[str]:
-    """The paths that are meant, in the order in which the prompt says them.
-
-    `folders` are the checkout and where the agent is in it: what can be opened from there as it is said needs no path.
-    """
-    found: dict[str, None] = {}
-    said = said_names(prompt)
-    for name in said:
-        if any(os.path.isfile(os.path.join(folder, name)) for folder in folders):
-            continue
-        meant = postings.ending_with(name, _MOST_MEANT + 1)
-        if len(meant) <= _MOST_MEANT and not any(path in prompt for path in meant):
-            found.update(dict.fromkeys(meant))
-    return list(found)
-
-
-def said_names(prompt: str) -> list[str]:
-    """What looks like the name of a file, or like the last parts of a path."""
-    found: dict[str, None] = {}
-    if "." not in prompt:
-        return []
-    for piece in prompt[:LONGEST_PROMPT].split():
-        if "." not in piece or len(piece) > _LONGEST or not piece.isprintable():
-            continue  # half a character (a lone surrogate) is none that a database could look for
-        name = piece.strip(_AROUND).partition(":")[0].partition("#")[0].lstrip("./@")
-        stem, dot, ending = name.rpartition("/")[2].rpartition(".")
-        if dot and stem and ending.isalnum() and not ending.isdigit() and len(ending) <= _LONGEST_ENDING:
-            found[name] = None
-            if len(found) == _MOST_SAID:
-                break
-    return list(found)
-
+CONSIDERED = 40  # paths; more than a budget ever holds
+_MOST_FOLDERS = 4
 
 # Flat optima: half or twice of most stays within the noise (docs/benchmarks.md).
 _SATURATION, _LENGTH = 1.2, 0.75  # BM25's own
@@ -141,43 +44,17 @@ _EARLIER_PROMPTS = 8
 _SESSIONS = 80  # the likest ones; what the others add changes no place that is told
 _CANDIDATES = 130
 MOST = 100  # several times what a briefing holds: some of them may be gone
-
-
-class Weights:
-    """A log-linear reading of what speaks for a file, fitted so that the sum is a chance (docs/benchmarks.md).
-
-    `likeness`: ln of the score in relation to the best file's; `named`: share of the file's own name that the prompt
-    says; `gap`: ln of 1 + sessions since it was touched; `recent`: how often of late; `told`: ln of 1 + files that the
-    prompt names itself, for then it needs no others; `mass`: ln of what the prompt says that is known here; `written`:
-    ln of 1 + BM25 of the prompt over the names that were written into the file.
-    """
-
-    def __init__(
-        self,
-        base: float,
-        likeness: float,
-        named: float,
-        gap: float,
-        recent: float,
-        told: float,
-        mass: float,
-        written: float = 0.0,
-    ) -> None:
-        self.base = base
-        self.likeness = likeness
-        self.named = named
-        self.gap = gap
-        self.recent = recent
-        self.told = told
-        self.mass = mass
-        self.written = written
-
-
+# A log-linear reading of what speaks for a file, fitted so that the sum is a chance (docs/benchmarks.md).
+# `likeness`: ln of the score in relation to the best file's; `named`: share of the file's own name that the prompt
+# says; `gap`: ln of 1 + sessions since it was touched; `recent`: how often of late; `told`: ln of 1 + files that the
+# prompt names itself, for then it needs no others; `mass`: ln of what the prompt says that is known here; `written`:
+# ln of 1 + BM25 of the prompt over the names that were written into the file.
+#
 # A first prompt says little of where the work will lead: what was worked on lately counts for more than later on.
-FIRST = Weights(
-    base=-1.27, likeness=0.613, named=0.613, gap=-0.174, recent=0.348, told=-0.32, mass=-0.192, written=0.212
-)
-LATER = Weights(base=-0.76, likeness=0.85, named=0.255, gap=-0.0255, recent=0.085, told=-0.286, mass=-0.214)
+FIRST = {"base": -1.27, "likeness": 0.613, "named": 0.613, "gap": -0.174, "recent": 0.348, "told": -0.32,
+         "mass": -0.192, "written": 0.212}  # fmt: skip
+LATER = {"base": -0.76, "likeness": 0.85, "named": 0.255, "gap": -0.0255, "recent": 0.085, "told": -0.286,
+         "mass": -0.214, "written": 0.0}  # fmt: skip
 
 
 def rank(
@@ -217,16 +94,16 @@ def rank(
     told = {path for path in scores if names_file(prompt, path)}
     weights = LATER if (later if later is not None else earlier) else FIRST
     mass = sum(weight * postings.rarity(word) for word, weight in query.items() if postings.holding(word))
-    fixed = weights.base + weights.told * math.log1p(len(told)) + weights.mass * math.log1p(mass)
+    fixed = weights["base"] + weights["told"] * math.log1p(len(told)) + weights["mass"] * math.log1p(mass)
     left_out = told.union(touched, named)
     odds = {
         path: fixed + _standing(postings, weights, query, path, score / best)
         for path, score in scores.items()
         if score and path not in left_out
     }
-    if weights.written:
+    if weights["written"]:
         for path, alike in _written(postings, words(prompt[:LONGEST_PROMPT], postings.empty), odds).items():
-            odds[path] += weights.written * math.log1p(alike)
+            odds[path] += weights["written"] * math.log1p(alike)
     bar = math.log(least / (1 - least)) if 0 < least < 1 else -math.inf
     kept = [path for path in odds if odds[path] >= bar]
     ranked = sorted(kept, key=lambda path: (-odds[path], path))[:MOST]
@@ -335,7 +212,7 @@ def _touched_with(postings: Postings, seed: str) -> dict[str, float]:
 
 
 def _standing(
-    postings: Postings, weights: Weights, query: dict[str, float], path: str, relative: float
+    postings: Postings, weights: dict[str, float], query: dict[str, float], path: str, relative: float
 ) -> float:
     marks = postings.marks(path)
     newest = postings.sessions - 1
@@ -349,18 +226,104 @@ def _standing(
     own = postings.words_of(path)[1]
     named = sum(query.get(word, 0.0) for word in own) / len(own) if own else 0.0
     standing: float = (
-        weights.likeness * math.log(relative + 0.001)
-        + weights.named * named
-        + weights.gap * math.log1p(gap)
-        + weights.recent * recent
+        weights["likeness"] * math.log(relative + 0.001)
+        + weights["named"] * named
+        + weights["gap"] * math.log1p(gap)
+        + weights["recent"] * recent
     )
     return standing
 
 
-CONSIDERED = 40  # more than a budget ever holds
+class Reasons:
+    """What speaks for files, worked out for those that are told only."""
+
+    def __init__(
+        self, postings: Postings, query: dict[str, float], likeness: dict[int, float], prompt: str
+    ) -> None:
+        self._postings = postings
+        self._query = query
+        self._likeness = likeness
+        self._written = as_written([prompt[:LONGEST_PROMPT]], postings.empty)
+        self.named: Collection[str] = ()
+
+    def speaker(self, path: str) -> int:
+        touches = self._postings.touches(path)
+        return max(touches, key=lambda number: (self._likeness.get(number, 0.0), number), default=-1)
+
+    def session(self, path: str) -> str:
+        """The session that speaks most for a file; '' where only git knows it."""
+        number = self.speaker(path)
+        return "" if number < 0 else self._postings.session(number)
+
+    def why(self, path: str) -> str:
+        if path in self.named:
+            return "the prompt names it"
+        touches = self._postings.touches(path)
+        if not touches:
+            return "changes together with likely files"
+        edits = sum(touches.values())
+        did = f"edited in {edits}" if edits else f"read in {len(touches)}"
+        shared = ", ".join(self._shared(self.speaker(path)))
+        return f"{did} of {self._postings.sessions} sessions" + (f"; {shared}" if shared else "")
+
+    def _shared(self, number: int) -> list[str]:
+        """The most telling words that a session was asked with as well."""
+        found = [word for word in self._query if number in self._postings.holding(word)]
+        telling = sorted(found, key=lambda word: (-self._query[word] * self._postings.rarity(word), word))
+        return [self._written.get(word, word) for word in telling[:3]]
 
 
-_MOST_FOLDERS = 4
+class Pointed:
+    """A file with its chance: how often files with this standing were touched in the histories that the weights were
+    fitted on."""
+
+    __slots__ = ("_reasons", "chance", "path")
+
+    def __init__(self, path: str, chance: float, reasons: Reasons) -> None:
+        self.path = path
+        self.chance = chance
+        self._reasons = reasons
+
+    @property
+    def why(self) -> str:
+        return self._reasons.why(self.path)
+
+    @property
+    def session(self) -> str:
+        return self._reasons.session(self.path)
+
+
+def named_files(postings: Postings, prompt: str, folders: Collection[str]) -> list[str]:
+    """The paths that are meant, in the order in which the prompt says them.
+
+    `folders` are the checkout and where the agent is in it: what can be opened from there as it is said needs no path.
+    """
+    found: dict[str, None] = {}
+    said = said_names(prompt)
+    for name in said:
+        if any(os.path.isfile(os.path.join(folder, name)) for folder in folders):
+            continue
+        meant = postings.ending_with(name, _MOST_MEANT + 1)
+        if len(meant) <= _MOST_MEANT and not any(path in prompt for path in meant):
+            found.update(dict.fromkeys(meant))
+    return list(found)
+
+
+def said_names(prompt: str) -> list[str]:
+    """What looks like the name of a file, or like the last parts of a path."""
+    found: dict[str, None] = {}
+    if "." not in prompt:
+        return []
+    for piece in prompt[:LONGEST_PROMPT].split():
+        if "." not in piece or len(piece) > _LONGEST or not piece.isprintable():
+            continue  # half a character (a lone surrogate) is none that a database could look for
+        name = piece.strip(_AROUND).partition(":")[0].partition("#")[0].lstrip("./@")
+        stem, dot, ending = name.rpartition("/")[2].rpartition(".")
+        if dot and stem and ending.isalnum() and not ending.isdigit() and len(ending) <= _LONGEST_ENDING:
+            found[name] = None
+            if len(found) == _MOST_SAID:
+                break
+    return list(found)
 
 
 def fitting(paths: Sequence[str], budget: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Has what was prepared made anew where it cannot be read or is too old; as long as a hook may wait, and beyond.
+"""Has the prepared file rebuilt where it cannot be read or is too old, and waits for it as long as a hook may.
 
 The child that does it is not stopped when the hook has to answer: it is done for the next one.
 """
@@ -34,14 +34,17 @@ def opened_again(
     envelope: Mapping[str, object],
     env: dict[str, str],
 ) -> Prepared | None:
-    """What was made anew; None where that takes too long. Nothing is lost then: the envelope says where to look."""
+    """The rebuilt file; None where that takes too long. Nothing is lost then: the envelope says where to look."""
     from holdfast.hooks.emit import confess
     from holdfast.hooks.trace import entry
 
     confess(found, call.event, error)
     if not _is_enabled(found):
         return None
-    if call.event in (MOMENT, PROMPT):  # somebody waits for these; what is made anew is there for the next
+    if call.event in (
+        MOMENT,
+        PROMPT,
+    ):  # the host waits for these; the rebuilt file is there for the next call
         if call.event == PROMPT:
             detach([*CAPTURE, found.memory, found.root, "prepare"], env)
         return None
@@ -53,12 +56,12 @@ def opened_again(
     if call.text("session_id") and not call.payload.get("agent_id"):
         trace.post(found.memory, {**envelope})  # whether this directory is to be captured the child finds out
     detach([*CAPTURE, found.memory, found.root], env)
-    trace.explain(found.memory, {**entry(call, found), "tokens": 0, "lines": [], "nothing": NOTHING})
+    trace.record(found.memory, entry(call, found), nothing=NOTHING)
     return None
 
 
 def prepare_now(found: Place, until: float, env: dict[str, str], *only: str) -> bool:
-    """Whether it was done by then. Whoever does it goes on in any case."""
+    """Whether it was done in time. The child goes on in any case."""
     import subprocess
 
     command = [sys.executable, *ISOLATED, *CAPTURE, found.memory, found.root, *only]

@@ -1,4 +1,4 @@
-"""What an event of a host leads to: what is said, what is left for the child to capture, what is made anew."""
+"""Answers an event of a host: what is injected, what is left for the child to capture, what is prepared again."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def respond(
             try:
                 answer, wanted = _prompt(prepared, call, found, stale)
                 answer = _noticed(answer, prepared, call, found)
-            except Exception as error:  # the prompt goes on, and what could not be read is made anew
+            except Exception as error:  # the prompt goes on, and what could not be read is prepared again
                 _fail(found, call, error)
                 stale = True
         no_capture = True  # a stop says where to look; a prompt has nothing to add
     elif event == START:
         wanted = trace.waiting(found.memory, payload.get("session_id")) and not no_capture
-        if not no_capture:  # first of all: of a session that left no word nobody knows, should it be killed
+        if not no_capture:  # first: a session that is killed before it leaves an envelope is lost
             trace.post(found.memory, _envelope(call, directories, env))
         if not (no_capture and no_inject):
             try:
@@ -89,7 +89,7 @@ def respond(
 def _opened(
     call: Call, directories: list[str], found: Place, env: dict[str, str], until: float
 ) -> Prepared | None:
-    """What was prepared. Where it cannot be read it is made anew, or no stop would ever be captured again."""
+    """The prepared file. Where it cannot be read it is rebuilt, or no stop would ever be captured again."""
     from holdfast.hooks.prepared import Prepared, Unreadable
 
     try:
@@ -101,7 +101,7 @@ def _opened(
 
 
 def _renewed(prepared: Prepared, found: Place, env: dict[str, str], until: float, crashed: bool) -> Prepared:
-    """Prepared again first where somebody edited current.md by hand, or on another day: old state is told as such.
+    """Prepares again first where current.md was edited by hand, or on another day: old state is marked as such.
 
     Where a session ended without a word, it is captured first: what it left is what this one goes on from.
     """
@@ -122,7 +122,7 @@ def _renewed(prepared: Prepared, found: Place, env: dict[str, str], until: float
 def _why_not(stale: bool, no_inject: bool) -> str:
     if no_inject:
         return "injection is switched off in this directory (holdfast on --inject)"
-    # Somebody may just have excluded this directory; only the application can read that file.
+    # This directory may just have been excluded; only the application can read that file.
     return "the personal configuration has changed and is being prepared again" if stale else ""
 
 

@@ -9,6 +9,7 @@ from holdfast.hooks import host_protocol
 
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from holdfast.core.place import Place
@@ -22,9 +23,16 @@ MOST_QUIET = 40  # lines that told nothing: they only repeat the total
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
+# Hooks of one agent in both scopes run at the same moment, and none can have read what the other is about to say.
+CLAIMS = "claims"  # a folder of the memory, with an empty file for what a hook says just now
+HELD_S = 3.0  # no hook lives longer: one that starts later has read what was said
+CLAIMED = "another hook of this agent says it at this moment"
+SEEN = "seen"  # a folder of the memory: how things stood when each session began
+REST_S = 300.0  # between two looks at what changed since
+
 
 class Full(Exception):
-    """The inbox holds so many envelopes that nobody can be emptying it."""
+    """The inbox holds so many envelopes that no child can be emptying it."""
 
 
 def log(memory: str, text: str) -> None:
@@ -44,6 +52,21 @@ def explain(memory: str, entry: dict[str, object]) -> None:
         entry = {**entry, "total": total}  # so that it is known when older lines are gone
     line = dumps({"time": _now(), **entry}, ensure_ascii=False) + "\n"
     _append(os.path.join(memory, "why.jsonl"), line.encode("utf-8", "replace"), MOST_WHY)
+
+
+def record(
+    memory: str,
+    about: dict[str, object],
+    lines: Iterable[tuple[str, str]] = (),
+    tokens: int = 0,
+    **more: object,
+) -> None:
+    """The line for `holdfast why` on what a hook said: `about` is its `entry`, `lines` are texts with their reasons."""
+    explain(memory, {**about, "tokens": tokens, "lines": with_reasons(lines), **more})
+
+
+def with_reasons(lines: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"text": text, "reason": reason} for text, reason in lines]
 
 
 def heard(memory: str, session: str, until: float | None = None, agent: str = "") -> set[str]:
@@ -91,7 +114,7 @@ def lines_told(memory: str, session: str) -> int:
 
 _read: dict[
     tuple[str, str], tuple[object, list[dict[str, Any]]]
-] = {}  # the last that was read, until somebody writes
+] = {}  # what was read last, until the file changes
 
 
 def told_to(memory: str, session: str) -> list[dict[str, Any]]:
@@ -157,10 +180,7 @@ def post(memory: str, envelope: dict[str, object]) -> None:
         raise Full(f"{MOST_ENVELOPES} envelopes in {inbox}")
     name = f"{session_name(envelope.get('session'))}.{time.time_ns()}-{os.getpid()}"
     temporary, final = os.path.join(inbox, f"{name}.tmp"), os.path.join(inbox, f"{name}.json")
-    try:
-        os.mkdir(inbox, 0o700)
-    except FileExistsError:
-        pass
+    make_folder(inbox)
     try:
         letter = dumps({"format": 1, "time": time.time(), **envelope}, ensure_ascii=False)
         # Half of a character pair, as a folder's name in another encoding becomes, would make it unreadable.
@@ -221,6 +241,14 @@ def session_name(session: object) -> str:
     return "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in text[:64]) or "unknown"
 
 
+def make_folder(path: str) -> None:
+    """A folder that only this user can read, unless it is there."""
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        pass
+
+
 def _append(path: str, line: bytes, most: int) -> None:
     try:
         if os.stat(path).st_size + len(line) > most:
@@ -248,18 +276,8 @@ def _now() -> str:
     return moment(time.time())
 
 
-# Hooks of one agent in both scopes run at the same moment, and none can have read what the other is about to say.
-CLAIMS = "claims"  # a folder of the memory, with an empty file for what somebody says just now
-
-
-HELD_S = 3.0  # no hook lives longer: whoever comes later has read what was said
-
-
-CLAIMED = "another hook of this agent says it at this moment"
-
-
 def is_first(lines: list[tuple[str, str]], call: Call, found: Place) -> bool:
-    """Whether no other hook is saying these lines to this session now; whoever asks first is the one who says them."""
+    """Whether no other hook is saying these lines to this session now. The first hook that asks says them."""
     who = [call.text("agent_id"), call.event]
     if call.event == host_protocol.START:  # a run may be over, and go on in another process, within a second
         who.append(str(host_protocol.process_of(call.host, os.environ)))
@@ -289,10 +307,7 @@ def _claim(path: str) -> bool:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             return True
         except FileNotFoundError:
-            try:
-                os.mkdir(os.path.dirname(path), 0o700)
-            except FileExistsError:
-                pass
+            make_folder(os.path.dirname(path))
         except FileExistsError:
             if not _cleared(path):
                 break
@@ -300,7 +315,7 @@ def _claim(path: str) -> bool:
 
 
 def _cleared(path: str) -> bool:
-    """Takes away a claim that nobody can hold any more. Of several who try, none takes one that is new by then."""
+    """Removes a claim that is too old to be held. Of several hooks that try, none removes a new one."""
     aside = f"{path}.{os.getpid()}"
     try:
         if _is_held(path):
@@ -311,7 +326,7 @@ def _cleared(path: str) -> bool:
             return False
         os.unlink(aside)
     except FileNotFoundError:
-        pass  # somebody else has
+        pass  # another hook has
     return True
 
 
@@ -319,18 +334,12 @@ def _is_held(path: str) -> bool:
     return abs(time.time() - os.stat(path).st_mtime) < HELD_S
 
 
-SEEN = "seen"  # a folder of the memory: how things stood when each session began
-
-
-REST_S = 300.0  # between two looks at what changed since
-
-
 def seen(memory: str, call: Call) -> str:
     return os.path.join(memory, SEEN, f"{session_name(call.text('session_id'))}.json")
 
 
 def is_time(path: str) -> bool:
-    """Whether somebody looked, and that was long enough ago."""
+    """Whether the last look was long enough ago."""
     try:
         return not 0 <= time.time() - os.stat(path).st_mtime < REST_S
     except OSError:
