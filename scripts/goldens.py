@@ -56,7 +56,7 @@ MASKS: tuple[tuple[re.Pattern[str], str, str], ...] = (
         "file times, and inodes after them, are real; times that this script pinned are whole seconds and stay",
     ),
     (
-        re.compile(r"\bfile:\d+:(?=<mtime>)"),
+        re.compile(r"\bfile:\d+:(?=<mtime>|\d{19})"),
         "file:·:",
         "a repository is known again by the inode of its id file",
     ),

@@ -192,9 +192,13 @@ class World:
         return "\n".join([*(f"gone: {name}" for name in gone), *(f"=== {name}\n{now[name]}" for name in new)])
 
     def files(self) -> Iterator[tuple[str, Path]]:
-        """The memory's files: of the home, of the repository, and what git was told of them."""
+        """The memory's files: of the home, of the repository, and what git was told of them.
+
+        Compiled patterns are left out: they are derived from the code, which is what differs.
+        """
         for title, top in (("home", self.home / ".holdfast"), ("repository", self.work / ".holdfast")):
-            yield from ((f"{title}/{path.relative_to(top)}", path) for path in _walk(top))
+            paths = (path for path in _walk(top) if path != top / "cache" / "regex")
+            yield from ((f"{title}/{path.relative_to(top)}", path) for path in paths)
         for name in ("holdfast-id", "info/exclude"):
             if (path := self.work / ".git" / name).is_file():
                 yield f"git/{name}", path
