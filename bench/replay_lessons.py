@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.measuring import report
-from holdfast.briefing.learning import lessons_of
+from holdfast.briefing.learning import known_here, lived_here
 from holdfast.flows.import_sessions import import_into
 from holdfast.lessons.commands import opening
+from holdfast.lessons.rules import learned
 from holdfast.store.machine import Machine
 
 REPLAY = Path(__file__).parent.parent.parent / "shared" / "eval" / "replay.py"
@@ -38,7 +39,8 @@ def answer(request: dict[str, object]) -> str:
         import_into(machine, project, [Path(str(path)) for path in new])
     if int(str(request["turn"])):
         return ""
-    found = lessons_of(project)
+    lived = lived_here(project)
+    found = learned(lived, known_here(project, lived))
     return "\n".join(opening((*found.lessons, *found.usual), int(str(request["budget_tokens"]))))
 
 

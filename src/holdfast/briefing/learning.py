@@ -147,11 +147,6 @@ def usual_commands(project: Project, choices: Choices, now: float) -> list[Lesso
     return [lesson for lesson in known if not _unwanted(lesson, choices, rejected, now)]
 
 
-def lessons_of(project: Project) -> Learned:
-    lived = lived_here(project)
-    return learned(lived, known_here(project, lived))
-
-
 def lived_here(project: Project) -> list[Lived]:
     """What the sessions that are known lived through, oldest first."""
     nothing: list[Lived] = []

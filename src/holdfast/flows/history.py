@@ -64,7 +64,7 @@ def archive(
     return Archived(
         project=store.name,
         moved=moved,
-        left=store.logged() - (moved if dry_run else 0),
+        left=len(store.latest()) - (moved if dry_run else 0),
         lines=lines,
         folder=f"projects/{store.name}/archive",
         done=bool(moved) and not dry_run,

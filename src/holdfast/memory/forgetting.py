@@ -8,20 +8,15 @@ from msgspec.structs import replace
 
 from holdfast.memory import current
 from holdfast.memory import log as log_md
-from holdfast.memory import reference as questions_md
 from holdfast.memory import reference as reference_md
-from holdfast.memory import reference as style_md
 from holdfast.memory.log import Block, LogFile
-from holdfast.memory.reference import KeptFact, Reference
+from holdfast.memory.reference import KeptFact, QuestionsFile, Reference, ReferenceFile
 from holdfast.model.memory import content_id
 from holdfast.store import line_grammar as md
 from holdfast.store.removal import Removal
 from holdfast.store.sections import parse
 
 _SOURCELESS = (current.Stumble, current.Check, current.FileHint)
-
-
-# --- files that change ---------------------------------------------------------------------------------
 
 
 def forget_in_current(text: str, removal: Removal, where: str = "current.md") -> str:
@@ -53,7 +48,7 @@ def forget_in_style(text: str, removal: Removal, where: str = "style.md") -> str
             return line
         return f"- {md.encode(left)}" if left else None
 
-    ours = {style_md.PROPOSED: document.ours(style_md.PROPOSED)}
+    ours = {reference_md.PROPOSED: document.ours(reference_md.PROPOSED)}
     return document.edited(lambda part: ours.get(part, ()), edit, removal.prose)
 
 
@@ -64,10 +59,7 @@ def forget_in_reference(text: str, removal: Removal, where: str = "reference.md"
     if reference != file.reference:
         text = reference_md.render_reference(file, reference)
         file = reference_md.parse_reference(text, where)
-    understood: dict[str, Collection[int]] = {**file.understood}
-    return file.document.edited(
-        lambda part: understood.get(part, ()), lambda _part, line: line, removal.prose
-    )
+    return _without_prose(file, removal)
 
 
 def _facts(facts: tuple[KeptFact, ...], removal: Removal) -> tuple[KeptFact, ...]:
@@ -93,16 +85,21 @@ def _fact(kept: KeptFact, removal: Removal) -> KeptFact | None:
 
 
 def forget_in_questions(text: str, removal: Removal, where: str = "open-questions.md") -> str:
-    file = questions_md.parse_questions(text, where)
+    file = reference_md.parse_questions(text, where)
     left = removal.items(file.questions)
     if left != file.questions:
-        text = questions_md.render_questions(file, left)
-        file = questions_md.parse_questions(text, where)
-    ours = {questions_md.QUESTIONS: file.understood}
-    return file.document.edited(lambda part: ours.get(part, ()), lambda _part, line: line, removal.prose)
+        text = reference_md.render_questions(file, left)
+        file = reference_md.parse_questions(text, where)
+    return _without_prose(file, removal)
 
 
-# --- the log -------------------------------------------------------------------------------------------
+def _without_prose(file: ReferenceFile | QuestionsFile, removal: Removal) -> str:
+    """The file without what is to be forgotten in a person's own lines."""
+
+    def ours(part: str) -> Collection[int]:
+        return file.understood.get(part, ())
+
+    return file.document.edited(ours, lambda _part, line: line, removal.prose)
 
 
 def forget_in_log(text: str, removal: Removal, where: str = "log.md") -> str:
@@ -149,6 +146,3 @@ def _torn(log: LogFile, block: Block, removal: Removal) -> str:
     removal.hits += 1
     lines = log.lines[block.start + 1 : block.stop]
     return "".join(line for line in lines if line.strip() and not line.lstrip().startswith("- "))
-
-
-# --- the ledger ----------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -98,7 +98,7 @@ def render_entry(entry: LogEntry) -> str:
     heading += [md.encode(entry.branch)] if entry.branch else []
     lines = ["", f"## {' · '.join(_undotted(part) for part in heading)}", ""]
     lines += _labelled(_TEXTS, entry)
-    known = _known(entry)
+    known = {"session": entry.session, "at": entry.at}  # what items need not repeat
     for label, (name, form) in _ITEMS.items():
         items = getattr(entry, name)
         if items:
@@ -139,11 +139,6 @@ def _undotted(cell: str) -> str:
     return cell.replace("·", "\\u00b7")
 
 
-def _known(entry: LogEntry) -> dict[str, object]:
-    """What items need not repeat: it stands in the entry's heading."""
-    return {"session": entry.session, "at": entry.at}
-
-
 # --- reading -------------------------------------------------------------------------------------------
 
 
@@ -153,9 +148,7 @@ def parse_log(text: str, where: str = "log.md") -> LogFile:
     log = LogFile(lines)
     starts = [number for number, line in enumerate(lines) if _HEADING.match(line)]
     for start, stop in zip(starts, [*starts[1:], len(lines)], strict=False):
-        reader = _Reader(log, where)
-        entry = reader.read(start, stop)
-        log.blocks.append(Block(start, stop, entry, reader.end))
+        log.blocks.append(_read_block(log, where, start, stop))
     for line in lines if "forgotten -->" in text else ():
         if found := _FORGOTTEN.fullmatch(line.rstrip("\r\n")):
             log.forgotten.add(md.decode(found[1]))
@@ -168,73 +161,57 @@ def _split(text: str) -> list[str]:
     return [*lines, last] if last else lines
 
 
-class _Reader:
-    def __init__(self, log: LogFile, where: str) -> None:
-        self.log = log
-        self.where = where
-        self.end = 0
+def _read_block(log: LogFile, where: str, start: int, stop: int) -> Block:
+    def report(number: int, what: str, fix: str = "It is left as it is") -> None:
+        log.problems.append(md.problem(where, number + 1, what, fix))
 
-    def read(self, start: int, stop: int) -> LogEntry | None:
-        lines = [line.rstrip("\r\n") for line in self.log.lines[start:stop]]
-        end = next((n for n, line in enumerate(lines) if _END.fullmatch(line)), None)
-        self.end = stop if end is None else start + end + 1
-        if end is None:
-            self._report(
-                start, "the entry breaks off before its end", "The next capture of it is added below"
-            )
-            return None
-        try:
-            values = self._identity(lines[0], lines[end])
-        except ValueError as error:
-            self._report(start, f"the entry cannot be read: {error}")
-            return None
-        known = {"session": values["session"], "at": values["at"]}
-        self._fill(values, known, lines[1:end], start + 1)
-        return LogEntry(**values)
-
-    def _identity(self, heading: str, end: str) -> dict[str, Any]:
-        parts = [md.decode(part) for part in heading.removeprefix("## ").split(" · ")]
-        if len(parts) not in (3, 4):
+    lines = [line.rstrip("\r\n") for line in log.lines[start:stop]]
+    end, identity = next(
+        ((n, match) for n, line in enumerate(lines) if (match := _END.fullmatch(line))), (0, None)
+    )
+    if identity is None:
+        report(start, "the entry breaks off before its end", "The next capture of it is added below")
+        return Block(start, stop, None, stop)
+    heading = lines[0].removeprefix("## ").split(" · ")
+    try:
+        if len(heading) not in (3, 4):
             raise ValueError("its heading is not: time · agent · session · branch")
-        found = cast("re.Match[str]", _END.fullmatch(end))
-        branch = parts[3] if len(parts) == 4 else ""
-        return {
-            "agent": parts[1],
-            "branch": branch,
-            "session": md.decode(found[1]),
-            "at": md.parse_time(found[2]),
-        }
+        _, agent, _, branch = map(md.decode, [*heading, ""][:4])
+        known: dict[str, Any] = {"session": md.decode(identity[1]), "at": md.parse_time(identity[2])}
+    except ValueError as error:
+        report(start, f"the entry cannot be read: {error}")
+        return Block(start, stop, None, start + end + 1)
+    values = {"agent": agent, "branch": branch, **known}
+    under = ""
+    for number, line in enumerate(lines[1:end], start + 1):
+        label = _LABEL.fullmatch(line)
+        try:
+            if label:
+                under = label[1]
+                _take(values, under, label[2] or "", known)
+            elif under in _ITEMS and line.startswith("  - "):
+                _add_item(values, under, line[4:], known)
+            elif line.strip():
+                raise ValueError("a line that is no part of an entry")
+        except (ValueError, OverflowError) as error:
+            report(number, str(error))
+    return Block(start, stop, LogEntry(**values), start + end + 1)
 
-    def _fill(self, values: dict[str, Any], known: dict[str, object], lines: list[str], first: int) -> None:
-        under: tuple[str, Form[Any]] | None = None
-        for number, line in enumerate(lines, first):
-            label = _LABEL.fullmatch(line)
-            try:
-                if label:
-                    under = _ITEMS.get(label[1])
-                    self._take(values, label[1], label[2] or "", known)
-                elif under and line.startswith("  - "):
-                    name, form = under
-                    values[name] = (*values.get(name, ()), form.parse(line[4:], known))
-                elif line.strip():
-                    raise ValueError("a line that is no part of an entry")
-            except (ValueError, OverflowError) as error:
-                self._report(number, str(error))
 
-    def _take(self, values: dict[str, Any], label: str, cell: str, known: dict[str, object]) -> None:
-        text_name = _TEXTS.get(label) or _LAST.get(label)
-        if text_name:
-            values[text_name] = md.decode(cell)
-        elif label in _LISTS:
-            values[_LISTS[label]] = md.decode_list(cell)
-        elif label not in _ITEMS:
-            raise ValueError(f"the label {label!r} is unknown")
-        elif cell:
-            name, form = _ITEMS[label]
-            values[name] = (*values.get(name, ()), form.parse(cell, known))
+def _take(values: dict[str, Any], label: str, cell: str, known: dict[str, Any]) -> None:
+    if name := _TEXTS.get(label) or _LAST.get(label):
+        values[name] = md.decode(cell)
+    elif label in _LISTS:
+        values[_LISTS[label]] = md.decode_list(cell)
+    elif label not in _ITEMS:
+        raise ValueError(f"the label {label!r} is unknown")
+    elif cell:
+        _add_item(values, label, cell, known)
 
-    def _report(self, number: int, what: str, fix: str = "It is left as it is") -> None:
-        self.log.problems.append(md.problem(self.where, number + 1, what, fix))
+
+def _add_item(values: dict[str, Any], label: str, cell: str, known: dict[str, Any]) -> None:
+    name, form = _ITEMS[label]
+    values[name] = (*values.get(name, ()), form.parse(cell, known))
 
 
 # A session as the project's log keeps it: short enough that a person reads it in ten lines.

@@ -93,15 +93,11 @@ def find(items: Sequence[T], text: str, meaning: Meaning | None = None) -> T | N
         wanted = signature(_unasked(text) if isinstance(item, Question) else text)
         if _folded(own) == folded or compare_signatures(signature(own), wanted).likeness is Likeness.SAME:
             return item
-    return _find_by_meaning(items, text, meaning) if meaning is not None else None
-
-
-def _find_by_meaning(items: Sequence[T], text: str, meaning: Meaning) -> T | None:
-    for item in reversed(items):
-        if isinstance(item, Question) and not asks_alike(item.text, text):
+    for item in reversed(items) if meaning is not None else ():
+        is_question = isinstance(item, Question)
+        if is_question and not asks_alike(item.text, text):
             continue
-        wanted = _unasked(text) if isinstance(item, Question) else text
-        if judge(_text_of(item), wanted, meaning).likeness is Likeness.SAME:
+        if judge(_text_of(item), _unasked(text) if is_question else text, meaning).likeness is Likeness.SAME:
             return item
     return None
 

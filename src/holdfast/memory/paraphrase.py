@@ -110,7 +110,6 @@ class Meaning(Protocol):
 
     def prepare(self, texts: Iterable[str]) -> None:
         """Texts that will be compared: to be embedded in one go."""
-        ...
 
     def nearness(self, one: str, other: str) -> float: ...
 

@@ -6,7 +6,8 @@ all, is reported and moved below the managed part at the next write.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -158,18 +159,16 @@ def parse_reference(text: str, where: str = "reference.md") -> ReferenceFile:
     facts = _read_facts(file)
     decisions: list[Decision] = []
     for number, line in _lines(file, DECISIONS):
-        try:
+        with _reported(file, DECISIONS, number):
             if not line.startswith("- "):
                 raise ValueError("no decision")
             decisions.append(md.DECISION.parse(line[2:]))
             file.understood[DECISIONS].add(number)
-        except (ValueError, OverflowError) as error:
-            _report(file, DECISIONS, number, error)
     file.reference = Reference(facts=tuple(facts), decisions=tuple(decisions))
     return file
 
 
-def _lines(file: ReferenceFile, part: str) -> list[tuple[int, str]]:
+def _lines(file: ReferenceFile | QuestionsFile, part: str) -> list[tuple[int, str]]:
     file.understood[part] = set()
     return [(n, line.rstrip()) for n, line in enumerate(file.document.body(part)) if line.strip()]
 
@@ -182,7 +181,7 @@ def _read_facts(file: ReferenceFile) -> list[KeptFact]:
     while lines:
         number, line = lines.pop(0)
         used = {number}
-        try:
+        with _reported(file, FACTS, number):
             if line.startswith("### "):
                 above = False
                 category = _category(line[4:])
@@ -198,8 +197,6 @@ def _read_facts(file: ReferenceFile) -> list[KeptFact]:
             else:
                 raise ValueError("no fact")
             file.understood[FACTS] |= used
-        except (ValueError, OverflowError) as error:
-            _report(file, FACTS, number, error)
     return facts
 
 
@@ -230,9 +227,14 @@ def _continue(kept: KeptFact, line: str, category: str) -> KeptFact:
     return replace(kept, was=(*kept.was, old))
 
 
-def _report(file: ReferenceFile, part: str, number: int, error: Exception) -> None:
-    line = file.document.line_number(part, number)
-    file.problems.append(md.problem(file.document.where, line, str(error)))
+@contextmanager
+def _reported(file: ReferenceFile | QuestionsFile, part: str, number: int) -> Iterator[None]:
+    """Makes a line that cannot be read one of the file's problems."""
+    try:
+        yield
+    except (ValueError, OverflowError) as error:
+        place = file.document.line_number(part, number)
+        file.problems.append(md.problem(file.document.where, place, str(error)))
 
 
 # open-questions.md: what was asked, whether it is answered, by whom and when; open questions first.
@@ -247,7 +249,7 @@ class QuestionsFile(Struct):
     document: Document
     questions: tuple[Question, ...] = ()
     problems: list[Problem] = field(default_factory=list)
-    understood: set[int] = field(default_factory=set)
+    understood: dict[str, set[int]] = field(default_factory=dict)
 
 
 def questions_beginning(project: str) -> str:
@@ -261,27 +263,26 @@ def render_questions(file: QuestionsFile, questions: Iterable[Question]) -> str:
     """The file with these questions in its managed part; each keeps its place among the open or the answered."""
     ordered = sorted(questions, key=lambda question: not question.open)
     lines = [f"- [{' ' if question.open else 'x'}] {md.QUESTION.render(question)}" for question in ordered]
-    return file.document.replace(QUESTIONS, lines, heading="Questions", ours=file.understood).render()
+    return file.document.replace(
+        QUESTIONS, lines, heading="Questions", ours=file.understood.get(QUESTIONS, ())
+    ).render()
 
 
 def parse_questions(text: str, where: str = "open-questions.md") -> QuestionsFile:
     """What an open-questions.md holds; StoreError when its markers are broken."""
     file = QuestionsFile(sections.parse(text, where))
     found: list[Question] = []
-    for number, line in enumerate(file.document.body(QUESTIONS)):
-        bullet = _BULLET.match(line)
-        if not line.strip():
-            continue
-        try:
+    body = file.document.body(QUESTIONS)
+    for number, _ in _lines(file, QUESTIONS):
+        with _reported(file, QUESTIONS, number):
+            line = body[number]
+            bullet = _BULLET.match(line)
             if bullet is None:
                 raise ValueError("no question")
             question = md.QUESTION.parse(line[bullet.end() :])
             ticked = bullet[1] in ("x", "X")
             found.append(replace(question, closed=ticked and not question.answer))
-            file.understood.add(number)
-        except (ValueError, OverflowError) as error:
-            place = file.document.line_number(QUESTIONS, number)
-            file.problems.append(md.problem(where, place, str(error)))
+            file.understood[QUESTIONS].add(number)
     file.questions = tuple(found)
     return file
 

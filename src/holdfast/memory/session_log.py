@@ -24,32 +24,27 @@ from holdfast.store.json_files import encode_json_lines, read_json_lines
 from holdfast.store.line_grammar import Problem, render_month
 from holdfast.store.sections import decode_text, encode_text
 
-# What each log entry was when it was written, as a hash: so that a change by hand can be said, never undone.
+LONGEST = 500
+_KEPT = 0.6  # of the longest: archiving a little at every session would move the log's beginning all the time
+_ARCHIVE = lazy_regex(r"(?:\d{4}-\d\d|undated)\.md")
 
 
 class Mark(Struct, frozen=True):
+    """The hash of a log entry as it was written, so that a change by hand is noticed."""
+
     project: str
     session: str
     mark: str
 
 
-class Written(Struct, frozen=True):
-    """An entry as it stands in a file now."""
-
-    where: str
-    line: int
-    session: str
-    at: float | None
-    text: str
-
-
-class Edited(Struct, frozen=True):
-    """An entry that is not what was written. `line` is 0 when it is gone, or cannot be read as an entry any more."""
+class Placed(Struct, frozen=True):
+    """An entry and where it stands. `line` is 0 when it is gone, or cannot be read as an entry any more."""
 
     where: str
     line: int
     session: str
     at: float | None = None
+    text: str = ""
 
 
 class LogMarks:
@@ -62,22 +57,22 @@ class LogMarks:
         if lines:
             files.append_held(held, self._path, encode_json_lines(lines))
 
-    def edited(self, entries: Iterable[Written], forgotten: Collection[str], log: str) -> list[Edited]:
+    def edited(self, entries: Iterable[Placed], forgotten: Collection[str], log: str) -> list[Placed]:
         """The entries of which no mark is known though their session has some, and sessions that are gone."""
         known: dict[str, set[str]] = {}
         for mark in self._marks():
             if mark.project == self._project and mark.session not in forgotten:
                 known.setdefault(mark.session, set()).add(mark.mark)
-        there = list(entries)
-        found = [
-            Edited(entry.where, entry.line, entry.session, entry.at)
-            for entry in there
+        present = list(entries)
+        changed = [
+            entry
+            for entry in present
             if entry.session in known and _mark(entry.text) not in known[entry.session]
         ]
-        gone = known.keys() - {entry.session for entry in there}
-        return [*found, *(Edited(log, 0, session) for session in sorted(gone))]
+        gone = known.keys() - {entry.session for entry in present}
+        return [*changed, *(Placed(log, 0, session) for session in sorted(gone))]
 
-    def accept(self, held: Held, entries: Iterable[Written], but: Collection[str] = ()) -> None:
+    def accept(self, held: Held, entries: Iterable[Placed], but: Collection[str] = ()) -> None:
         """From now on the entries are right as they are, but for those of some sessions."""
         before = self._marks()
         kept = [mark for mark in before if mark.project != self._project or mark.session in but]
@@ -97,12 +92,7 @@ class LogMarks:
 def _mark(text: str) -> str:
     """Line ends of another system are no change."""
     folded = text.replace("\r\n", "\n").rstrip("\n")
-    return blake2b(folded.encode("utf-8", "surrogateescape"), digest_size=12).hexdigest()
-
-
-LONGEST = 500
-_KEPT = 0.6  # of the longest: archiving a little at every session would move the log's beginning all the time
-_ARCHIVE = lazy_regex(r"(?:\d{4}-\d\d|undated)\.md")
+    return blake2b(encode_text(folded), digest_size=12).hexdigest()
 
 
 class Entries(Struct, frozen=True):
@@ -122,7 +112,7 @@ class SessionLog:
         self._marks = marks
 
     def read(self) -> LogFile:
-        return self._read(self.path, "log.md")
+        return log_md.parse_log(decode_text(files.read(self.path) or b""), "log.md")
 
     def archives(self) -> Iterator[Path]:
         """The files of the archive, oldest month first; those without a date stand before all others."""
@@ -132,39 +122,29 @@ class SessionLog:
 
     def entries(self) -> Entries:
         """All that was ever logged. Of a session the last entry counts, and the log's is later than the archive's."""
-        found: list[LogEntry] = []
-        problems: list[Problem] = []
-        forgotten: set[str] = set()
-        for path in (*self.archives(), self.path):
-            shown = path.relative_to(self.path.parent).as_posix()
-            log = self._read(path, shown)
-            found += log.entries
-            problems += log.problems
-            forgotten |= log.forgotten
-        kept = log_md.latest(entry for entry in found if entry.session not in forgotten)
+        logs = [log for _, log in self._files()]
+        forgotten = set().union(*(log.forgotten for log in logs))
+        kept = log_md.latest(entry for log in logs for entry in log.entries if entry.session not in forgotten)
         ordered = sorted(kept, key=lambda entry: entry.at if entry.at is not None else 0)
-        return Entries(tuple(ordered), tuple(problems))
+        return Entries(tuple(ordered), tuple(problem for log in logs for problem in log.problems))
 
-    def written(self) -> tuple[list[Written], set[str]]:
+    def written(self) -> tuple[list[Placed], set[str]]:
         """Every entry as it stands in its file, and the sessions that were forgotten."""
-        found: list[Written] = []
+        present: list[Placed] = []
         forgotten: set[str] = set()
+        for shown, log in self._files():
+            forgotten |= log.forgotten
+            for block in log.blocks:
+                if (entry := block.entry) is not None:
+                    text = "".join(log.lines[block.start : block.end])
+                    present.append(Placed(shown, block.start + 1, entry.session, entry.at, text))
+        return present, forgotten
+
+    def _files(self) -> Iterator[tuple[str, LogFile]]:
+        """The archive, oldest first, then the log, each by its path from the project's folder."""
         for path in (*self.archives(), self.path):
             shown = path.relative_to(self.path.parent).as_posix()
-            log = self._read(path, shown)
-            forgotten |= log.forgotten
-            found += [
-                Written(
-                    shown,
-                    block.start + 1,
-                    entry.session,
-                    entry.at,
-                    "".join(log.lines[block.start : block.end]),
-                )
-                for block in log.blocks
-                if (entry := block.entry) is not None
-            ]
-        return found, forgotten
+            yield shown, log_md.parse_log(decode_text(files.read(path) or b""), shown)
 
     def add(self, held: Held, entries: Sequence[LogEntry]) -> list[LogEntry]:
         """Append entries in one write; those whose session's last one says the same already are left out.
@@ -199,7 +179,7 @@ class SessionLog:
         for path in (*self.archives(), self.path):
             data = log if path == self.path else files.read(path) or b""
             if data and (b"forgotten -->" in data or any(name in data for name in names)):
-                read = self._parse(data, path.name)
+                read = log_md.parse_log(decode_text(data), path.name)
                 found.update((entry.session, entry) for entry in read.entries if entry.session in sessions)
                 forgotten |= read.forgotten & sessions
         return found, forgotten
@@ -211,7 +191,7 @@ class SessionLog:
     def archive(self, held: Held, longest: int = LONGEST) -> int:
         """Move the oldest entries of a log that has grown too long; how many went. Conflict: try again."""
         data = files.read(self.path) or b""
-        log = self._parse(data, "log.md")
+        log = log_md.parse_log(decode_text(data), "log.md")
         moved = _oldest(log, longest)
         if not moved:
             return 0
@@ -241,12 +221,6 @@ class SessionLog:
         name = log_md.end_prefix(entry.session).encode()
         known = (path for path in self.archives() if name in (files.read(path) or b""))
         return next(known, self.archive_folder / f"{render_month(entry.at)}.md")
-
-    def _read(self, path: Path, shown: str) -> LogFile:
-        return self._parse(files.read(path) or b"", shown)
-
-    def _parse(self, data: bytes, shown: str) -> LogFile:
-        return log_md.parse_log(decode_text(data), shown)
 
 
 def _oldest(log: LogFile, longest: int) -> list[Block]:

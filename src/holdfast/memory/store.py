@@ -24,12 +24,18 @@ from holdfast.core.folders import checked, text_of
 from holdfast.core.names import safe_name
 from holdfast.core.patterns import lazy_regex
 from holdfast.memory import current as current_md
-from holdfast.memory import reference
 from holdfast.memory import reference as reference_md
-from holdfast.memory import reference as style_md
 from holdfast.memory.current import Current, CurrentFile
-from holdfast.memory.reference import QuestionsFile, Reference, ReferenceFile, parse_reference
-from holdfast.memory.session_log import LONGEST, Edited, Entries, LogMarks, SessionLog
+from holdfast.memory.reference import QuestionsFile, Reference, ReferenceFile
+from holdfast.memory.session_log import (
+    LONGEST,
+    Entries,
+    LogMarks,
+    Placed,
+    SessionLog,
+    decode_text,
+    encode_text,
+)
 from holdfast.model.memory import Decision, LogEntry, Question
 from holdfast.store.denied import Denied
 from holdfast.store.json_files import encode_json_lines, read_json_lines
@@ -119,7 +125,7 @@ class MemoryStore:
         return reference_md.parse_reference(self._text(self.reference_file), self._shown(self.reference_file))
 
     def questions(self) -> QuestionsFile:
-        return reference.parse_questions(self._text(self.questions_file), self._shown(self.questions_file))
+        return reference_md.parse_questions(self._text(self.questions_file), self._shown(self.questions_file))
 
     def current(self) -> CurrentFile:
         return current_md.parse_current(self._text(self.current_file), self._shown(self.current_file))
@@ -167,7 +173,7 @@ class MemoryStore:
             self.archive(longest=longest)
         return added
 
-    def edited_entries(self) -> list[Edited]:
+    def edited_entries(self) -> list[Placed]:
         """Log entries that somebody changed or took out since they were written."""
         written, forgotten = self._log().written()
         return self._marks.edited(written, forgotten, self.log_file.name)
@@ -180,10 +186,6 @@ class MemoryStore:
     def too_old(self, *, longest: int = LONGEST) -> list[LogEntry]:
         """The entries that `archive` would move."""
         return self._log().too_old(longest)
-
-    def logged(self) -> int:
-        """How many entries the log itself holds."""
-        return len(self._log().read().entries)
 
     def archive(self, *, longest: int = LONGEST) -> int:
         """Move older sessions of a log of more than `longest` lines to the archive; how many were moved."""
@@ -214,9 +216,9 @@ class MemoryStore:
         self, change: Callable[[tuple[Question, ...]], Iterable[Question]], reason: str = ""
     ) -> bool:
         def rewrite(text: str) -> str:
-            beginning = reference.questions_beginning(self.name)
-            file = reference.parse_questions(text or beginning, self._shown(self.questions_file))
-            return reference.render_questions(file, change(file.questions))
+            beginning = reference_md.questions_beginning(self.name)
+            file = reference_md.parse_questions(text or beginning, self._shown(self.questions_file))
+            return reference_md.render_questions(file, change(file.questions))
 
         return self.change(self.questions_file, rewrite, reason)
 
@@ -224,7 +226,7 @@ class MemoryStore:
         """Propose corrections to the operating manual."""
         proposed = tuple(corrections)
         shown = self._shown(self.style_file)
-        return self.change(self.style_file, lambda text: style_md.propose(text, proposed, shown), reason)
+        return self.change(self.style_file, lambda text: reference_md.propose(text, proposed, shown), reason)
 
     def change(self, path: Path, rewrite: Callable[[str], str], reason: str = "") -> bool:
         """Replace a file by what `rewrite` makes of it; False when that is the same.
@@ -401,7 +403,7 @@ def _known(store: MemoryStore) -> Iterator[Decision]:
             text = (store.content(file, change.n) or b"").decode("utf-8", "replace")
         except HoldfastError:  # a version that is no longer whole
             continue
-        yield from parse_reference(text).reference.decisions
+        yield from reference_md.parse_reference(text).reference.decisions
 
 
 # How often the record answered a question that would have been asked again: one line per answer given.

@@ -53,19 +53,15 @@ class Index(Protocol):
         project: str = "",
     ) -> bool:
         """Make `text` findable under `id`, in place of what was there. False when nothing had changed."""
-        ...
 
     def put_many(self, chunks: Iterable[Chunk]) -> Changes:
         """All of them or, on an error, none; unchanged ones cost next to nothing."""
-        ...
 
     def delete(self, id: str) -> bool:
         """False when there was no such chunk."""
-        ...
 
     def delete_many(self, ids: Iterable[str]) -> int:
         """How many there were, all gone at once."""
-        ...
 
     def search(
         self,
@@ -89,23 +85,18 @@ class Index(Protocol):
         much as FITTING; where none holds a word of the question one must be as near as NEAR. The nearest of what
         does not fit is no answer.
         """
-        ...
 
     def ids(self) -> Iterator[str]:
         """Every id, in order."""
-        ...
 
     def text(self, id: str) -> str:
         """All that was put under an id, of which a hit may show a passage; '' when there is no such chunk."""
-        ...
 
     def mark(self) -> str:
         """What was last left by `set_mark`; '' in an index that was made anew."""
-        ...
 
     def set_mark(self, mark: str) -> None:
         """Leave a word for oneself: it is there only together with all that was put and deleted before it."""
-        ...
 
     def stats(self) -> Stats: ...
 

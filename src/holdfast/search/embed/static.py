@@ -51,7 +51,6 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """For each text `width` signed bytes of length UNIT; all zero for a text that says nothing."""
-        ...
 
 
 # Splits text into the word pieces of BERT's uncased vocabulary, as the model's own tokenizer does.
