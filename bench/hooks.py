@@ -15,13 +15,15 @@ from msgspec.structs import replace
 
 import holdfast
 from bench.measuring import report
+from holdfast.briefing.changes_since import Happened
 from holdfast.briefing.moments import answer, remedy
 from holdfast.briefing.prepare import prepare
-from holdfast.briefing.start import Briefings, Happened, Line
+from holdfast.briefing.start import Briefings
 from holdfast.flows.hosts import Plan, install
 from holdfast.flows.import_sessions import import_into
 from holdfast.hot import hook_entry
 from holdfast.model.events import FileTouch
+from holdfast.model.line import Line
 from holdfast.model.memory import DeadEnd, Question
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.machine import Machine

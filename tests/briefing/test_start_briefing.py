@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 import holdfast as package
-from holdfast.briefing.changes_since import MOST
+from holdfast.briefing.changes_since import MOST, Happened
 from holdfast.briefing.prepare import prepare
 from holdfast.briefing.projects import memory_of
-from holdfast.briefing.start import MOST_OWNERS, Happened, briefings_of
+from holdfast.briefing.start import MOST_OWNERS, briefings_of
 from holdfast.flows.import_sessions import import_into
 from holdfast.hooks import trace
 from holdfast.memory.current import Check, Current, NextStep, Stumble

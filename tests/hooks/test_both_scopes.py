@@ -16,9 +16,9 @@ from tests.hooks.test_tool_call_hook import STAT, stumble
 from tests.patience import PATIENCE_S
 
 from holdfast.briefing.explain import injections
-from holdfast.briefing.start import Line
 from holdfast.flows.capture import capture
 from holdfast.hooks.trace import CLAIMED
+from holdfast.model.line import Line
 
 SIDE_BY_SIDE = 6  # two are what scopes make of it; more meet more surely
 REFUND = Line("Open in this session: the refund", "x")

@@ -14,10 +14,10 @@ from tests.hooks.enabled import LINES, Enabled, run_here
 from tests.hooks.test_tool_call_hook import STAT, stumble
 from tests.patience import wait_until
 
-from holdfast.briefing.start import Line
 from holdfast.flows.capture import capture
 from holdfast.hooks import trace
 from holdfast.ledger.rows import read_ledger, rows
+from holdfast.model.line import Line
 
 SESSION = "668320d2-2fd8-4888-b33c-2a466fec86e7"
 

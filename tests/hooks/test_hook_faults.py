@@ -15,10 +15,11 @@ import pytest
 from tests.hooks.enabled import SESSION, Enabled, run_hook
 from tests.patience import PATIENCE_S, spent_by_children, wait_until
 
+from holdfast.briefing.changes_since import Happened
 from holdfast.briefing.explain import injections
-from holdfast.briefing.start import Happened, Line
 from holdfast.hooks import trace
 from holdfast.hot import hook_entry
+from holdfast.model.line import Line
 
 EVENTS = ["SessionStart", "UserPromptSubmit", "PreToolUse", "Stop", "PreCompact", "SessionEnd"]
 pytestmark = pytest.mark.promise("H3")

@@ -14,10 +14,11 @@ from tests.command import Holdfast
 from tests.hooks.enabled import LINES, SESSION, Answer, Enabled
 from tests.patience import PATIENCE_S
 
+from holdfast.briefing.changes_since import Happened
 from holdfast.briefing.explain import Injection, injections
-from holdfast.briefing.start import Happened, Line
 from holdfast.core.tokens import count_tokens
 from holdfast.hooks import start_lines, trace
+from holdfast.model.line import Line
 
 HOUR = 3600.0
 

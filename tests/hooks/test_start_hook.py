@@ -21,12 +21,13 @@ from tests.patience import wait_until
 
 from holdfast.briefing.explain import injections
 from holdfast.briefing.prepare import _told, exclusion, prepare
-from holdfast.briefing.start import Briefings, Line
+from holdfast.briefing.start import Briefings
 from holdfast.core import fence as guard_fence
 from holdfast.core.tokens import count_tokens
 from holdfast.hooks.prepared import Prepared
 from holdfast.hot import hook_entry
 from holdfast.memory.current import BEGINNING, Current, NextStep, parse_current, render_current
+from holdfast.model.line import Line
 from holdfast.store.settings import Settings
 from holdfast.store.switches import disable, switch
 

@@ -7,7 +7,7 @@ same statement in two files is one piece, because its id is a hash of its words.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from holdfast.memory.log import parse_log
 from holdfast.memory.reference import parse_questions, parse_reference
 from holdfast.memory.store import lines_of_ids
 from holdfast.model.ledger import LedgerEntry
-from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, LogEntry, OpenItem, Question, content_id
+from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, OpenItem, Question, content_id
 from holdfast.model.search import Chunk
 from holdfast.model.statement import Said, SessionText, encoded, rules_of, statement_of, text_of
 from holdfast.store.machine import Machine
@@ -30,19 +30,9 @@ _STYLE_NOISE = ("#", "<!--", "This file is yours")
 
 
 def chunks_of_file(shown: str, text: str, project: str) -> list[Chunk]:
-    """The pieces of one file of the memory; none of a file that is not known, or cannot be read."""
-    name = Path(shown).name
-    if name == "current.md":
-        return list(_state(shown, text, project))
-    if name == "style.md":
-        return list(_style(shown, text))
-    if name == "reference.md":
-        return list(_reference(shown, text, project))
-    if name == "open-questions.md":
-        return list(_questions(shown, text, project))
-    if name == "log.md" or "/archive/" in shown:
-        return list(_log(shown, text, project))
-    return []
+    """The pieces of one file of the memory; none of a file that is not known."""
+    name = "log.md" if "/archive/" in shown else Path(shown).name
+    return list(_FILES[name](shown, text, project)) if name in _FILES else []
 
 
 def chunks_of_ledger(rows: Iterable[tuple[LedgerEntry, str, int]], project: str) -> list[Chunk]:
@@ -71,52 +61,39 @@ def _said_of_row(row: LedgerEntry) -> Iterator[str]:
         yield f"failures: {' '.join(row.failures)}"
 
 
-# --- the log -------------------------------------------------------------------------------------------
-
-
 def _log(shown: str, text: str, project: str) -> Iterator[Chunk]:
-    log = parse_log(text, shown)
     lines = lines_of_ids(text)
-    for block in log.blocks:
-        if block.entry is not None:
-            yield from _entry(shown, block.entry, block.start + 1, lines, project)
-
-
-def _entry(shown: str, entry: LogEntry, line: int, lines: dict[str, int], project: str) -> Iterator[Chunk]:
-    def piece(id: str, said: Said, title: str = "") -> Chunk:
-        where = {"path": shown, "line": lines.get(id, line), "session": entry.session, "project": project}
-        return _piece(id, said, entry.at, "history", title=title, **where)
-
-    done = SessionText(
-        goal=entry.context,
-        outcome=entry.outcome,
-        summary=entry.summary,
-        files=entry.files,
-        commits=entry.commits,
-    )
-    if done != SessionText():  # a note that an agent left is no session: it has only its finding
-        yield piece(f"session:{entry.session}", done, entry.branch)
-    items: list[Decision | Finding | DeadEnd] = [*entry.decisions, *entry.findings, *entry.dead_ends]
-    for item in items:
-        yield piece(item.id, statement_of(item))
+    for block in parse_log(text, shown).blocks:
+        if (entry := block.entry) is None:
+            continue
+        where = {"path": shown, "session": entry.session, "project": project}
+        done = SessionText(
+            goal=entry.context,
+            outcome=entry.outcome,
+            summary=entry.summary,
+            files=entry.files,
+            commits=entry.commits,
+        )
+        if done != SessionText():  # a note that an agent left is not a session: it has only its finding
+            id, line = f"session:{entry.session}", block.start + 1
+            yield _piece(id, done, entry.at, "history", title=entry.branch, line=line, **where)
+        items: list[Decision | Finding | DeadEnd] = [*entry.decisions, *entry.findings, *entry.dead_ends]
+        for item in items:
+            line = lines.get(item.id, block.start + 1)
+            yield _piece(item.id, statement_of(item), entry.at, "history", line=line, **where)
 
 
 def _piece(id: str, said: Said, when: float | None, kind: str, **more: Any) -> Chunk:
     return Chunk(id=id, kind=kind, text=text_of(said), when=when, data=encoded(said), **more)
 
 
-# --- facts, questions, state ---------------------------------------------------------------------------
-
-
 def _reference(shown: str, text: str, project: str) -> Iterator[Chunk]:
     reference, lines = parse_reference(text, shown).reference, lines_of_ids(text)
-    facts = [kept.fact for kept in reference.facts if kept.retired_at is None]
-    titled: list[tuple[str, Fact | Decision, str]] = [
-        *(("fact", fact, " ".join([fact.category, *_other_names(fact.text)])) for fact in facts),
-        *(("history", decision, "decision") for decision in reference.decisions),
-    ]
-    for kind, item, title in titled:
-        yield _of_item(item, kind, shown, lines, project, title)
+    for fact in (kept.fact for kept in reference.facts if kept.retired_at is None):
+        names = [name for said, name in _OTHER_NAMES.items() if said in fact.text]
+        yield _of_item(fact, "fact", shown, lines, project, " ".join([fact.category, *names]))
+    for decision in reference.decisions:
+        yield _of_item(decision, "history", shown, lines, project, "decision")
 
 
 def _of_item(
@@ -128,9 +105,8 @@ def _of_item(
     title: str = "",
 ) -> Chunk:
     said = statement_of(item)
-    when = said.stamp.wall if said.stamp else None
     place = {"path": shown, "line": lines.get(item.id, 0), "session": item.session, "project": project}
-    return _piece(item.id, said, when, kind, title=title, **place)
+    return _piece(item.id, said, said.at, kind, title=title, **place)
 
 
 # Who asks for the linter means what lints: no stem makes one of the two.
@@ -141,10 +117,6 @@ _OTHER_NAMES = {
     " checks types ": "type checker typecheck",
     " formats ": "formatter",
 }
-
-
-def _other_names(text: str) -> Iterator[str]:
-    return (name for said, name in _OTHER_NAMES.items() if said in text)
 
 
 def _questions(shown: str, text: str, project: str) -> Iterator[Chunk]:
@@ -193,7 +165,7 @@ def line_of(text: str, said: str) -> int:
     return text.count("\n", 0, place) + 1 if place >= 0 else 0
 
 
-def _style(shown: str, text: str) -> Iterator[Chunk]:
+def _style(shown: str, text: str, project: str) -> Iterator[Chunk]:
     for number, line in enumerate(text.split("\n"), 1):
         said = line.strip().lstrip("-* ")
         if said and not line.startswith(_STYLE_NOISE):
@@ -201,9 +173,13 @@ def _style(shown: str, text: str) -> Iterator[Chunk]:
             yield Chunk(id=id, kind="knowledge", text=said, path=shown, line=number)
 
 
-# What was learned and can be found by search: lessons and the knowledge of the repository, a piece for each
-# rule.
-
+_FILES: dict[str, Callable[[str, str, str], Iterator[Chunk]]] = {
+    "current.md": _state,
+    "style.md": _style,
+    "reference.md": _reference,
+    "open-questions.md": _questions,
+    "log.md": _log,
+}
 _SHOWN = {
     "personal": "~/.holdfast/lessons",
     "local": ".holdfast/local/lessons",

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase, translate
 from pathlib import Path
 
+from holdfast.briefing.changes_since import Happened
 from holdfast.briefing.moments import Moment, words_of
 from holdfast.briefing.prompt import write_prompting
-from holdfast.briefing.start import Briefings, Happened, Line, briefings_of
+from holdfast.briefing.start import Briefings, briefings_of
 from holdfast.briefing.watch import watched
 from holdfast.core import files
 from holdfast.core.fence import wrap
@@ -22,6 +23,7 @@ from holdfast.core.place import stamp
 from holdfast.core.tokens import count_tokens
 from holdfast.hooks import prefilter
 from holdfast.memory.read import ProjectMemory
+from holdfast.model.line import Line
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.switches import Switches, switches_of

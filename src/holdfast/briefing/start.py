@@ -38,9 +38,6 @@ from holdfast.store.inbox import envelopes
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
-# The line of commands that a session is told at its start: what those before it tested, linted and built
-# with.
-
 BUDGET = 45
 _HEADING = "Commands here: "
 _QUOTED = lazy_regex(r"`([^`]+)`")
@@ -91,8 +88,6 @@ def _is_there(project: Project, command: str, lived: Sequence[Lived]) -> bool:
     against = [Fingerprint(target=target) for target in targets]
     return not any(isinstance(verdict, Missing) for verdict in check(project.root, against).verdicts)
 
-
-__all__ = ["Briefings", "Happened", "Line", "briefings_of"]
 
 LATEST = 100  # sessions that a briefing may draw on
 MOST_OWNERS = 20
@@ -181,9 +176,7 @@ def _with_lessons(lines: Iterable[Line], rules: Sequence[Rule], silenced: Collec
             new.append(line)
     place = known[-1] + 1 if known else 0
     kept[place:place] = new
-    while new and sum(count_tokens(line.text) for line in kept) > START_BUDGET:
-        kept.pop()  # what stands last matters least
-    return kept
+    return _trimmed(kept, 0) if new else kept
 
 
 def _with_commands(lines: Sequence[Line], commands: Sequence[Line], guides: str) -> list[Line]:
@@ -198,9 +191,14 @@ def _with_commands(lines: Sequence[Line], commands: Sequence[Line], guides: str)
     failing = (number + 1 for number, line in enumerate(kept) if line.kind in ("stumble", "lesson"))
     place = max(failing, default=0) or sum(line.kind in FIRST for line in kept)
     kept[place:place] = commands
-    while len(kept) > 1 and sum(count_tokens(line.text) for line in kept) > START_BUDGET:
-        kept.pop()
-    return kept
+    return _trimmed(kept, 1)
+
+
+def _trimmed(lines: list[Line], least: int) -> list[Line]:
+    """Without the last lines, which matter least, until the budget holds the rest; at least so many stay."""
+    while len(lines) > least and sum(count_tokens(line.text) for line in lines) > START_BUDGET:
+        lines.pop()
+    return lines
 
 
 def _is_known(line: Line, guides: str) -> bool:

@@ -8,11 +8,12 @@ from msgspec import Struct
 
 from holdfast.agents.registry import importer_of
 from holdfast.briefing.prepare import prepare
-from holdfast.briefing.start import Line, briefings_of
+from holdfast.briefing.start import briefings_of
 from holdfast.flows.lessons import read_lessons
 from holdfast.flows.questions import read_decisions, read_questions
 from holdfast.knowledge import store
 from holdfast.ledger.rows import read_ledger, rows
+from holdfast.model.line import Line
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project, branch_of
 from holdfast.store.switches import enable

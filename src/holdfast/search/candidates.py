@@ -11,7 +11,6 @@ from msgspec import Struct
 from holdfast.core.patterns import lazy_regex
 from holdfast.model.search import Grounds, Hit
 from holdfast.search import lexical, terms
-from holdfast.search import terms as fuse
 from holdfast.search.contract import Question, Scope
 from holdfast.search.database import Database
 from holdfast.search.embed.static import UNIT
@@ -30,45 +29,44 @@ class Claim(Struct, frozen=True):
     cosine: float | None
 
 
-class Doubt:
-    """What the texts that may answer must stand up to."""
+def remaining_evidence(
+    database: Database,
+    chosen: Chosen,
+    condition: tuple[str, list[object]],
+    claims: Sequence[Claim | None],
+    least: float,
+    lift: float = 0.0,
+) -> list[float]:
+    """What is left of each claim once chance is taken off; infinite for no claim.
 
-    def __init__(
-        self, database: Database, chosen: Chosen, condition: tuple[str, list[object]], lift: float = 0.0
-    ) -> None:
-        """`condition` says which chunks may answer, `lift` by how much the embedder's cosines are too small."""
-        self._db = database
-        self._chosen = chosen
-        self._lift = lift
-        where, values = condition
-        among = f"SELECT count(*) FROM (SELECT 1 FROM chunk WHERE {where} LIMIT {terms.MANY})"
-        self._texts = database.number(among, values)
+    `condition` says which chunks may answer, `lift` by how much the embedder's cosines are too small. A claim that
+    cannot reach `least` is not looked into.
+    """
+    where, values = condition
+    among = f"SELECT count(*) FROM (SELECT 1 FROM chunk WHERE {where} LIMIT {terms.MANY})"
+    texts = database.number(among, values)
 
-    def evidence(self, claims: Sequence[Claim | None], least: float) -> list[float]:
-        """For each claim what is left of it, without end for none; what cannot reach `least` is not looked into."""
-        at_most = [self._of(claim, 0.0) for claim in claims]
-        passages = {one.passage for one, most in zip(claims, at_most, strict=True) if one and most >= least}
-        rarest = self._rarest_words(passages)
-        return [self._of(claim, rarest.get(claim.passage, 0.0) if claim else 0.0) for claim in claims]
-
-    def _of(self, claim: Claim | None, rarest: float) -> float:
+    def left_of(claim: Claim | None, rarest: float) -> float:
         if claim is None:
             return math.inf
-        cosine = None if claim.cosine is None else claim.cosine + self._lift
-        return terms.evidence(claim.coverage, rarest, cosine, self._texts)
+        cosine = None if claim.cosine is None else claim.cosine + lift
+        return terms.evidence(claim.coverage, rarest, cosine, texts)
 
-    def _rarest_words(self, passages: set[int]) -> dict[int, float]:
-        """Passage → how much of the question the rarest word makes up that it holds."""
-        rarest: dict[int, float] = {}
-        if not passages:
-            return rarest
-        # All that hold a word are read, and most passed over: to ask for each passage takes four times as long.
-        holding = "SELECT rowid FROM passage_words WHERE passage_words MATCH ?"
-        for word, share in zip(self._chosen.words, self._chosen.shares, strict=True):
-            for (number,) in self._db.ask(holding, [lexical.match_any([word])]):
-                if number in passages and share > rarest.get(number, 0.0):
-                    rarest[number] = share
-        return rarest
+    passages = {claim.passage for claim in claims if claim and left_of(claim, 0.0) >= least}
+    rarest = _rarest_words(database, chosen, passages)
+    return [left_of(claim, rarest.get(claim.passage, 0.0) if claim else 0.0) for claim in claims]
+
+
+def _rarest_words(database: Database, chosen: Chosen, passages: set[int]) -> dict[int, float]:
+    """Passage → how much of the question the rarest word makes up that it holds."""
+    rarest: dict[int, float] = {}
+    # All that hold a word are read, and most passed over: to ask for each passage takes four times as long.
+    holding = "SELECT rowid FROM passage_words WHERE passage_words MATCH ?"
+    for word, share in zip(chosen.words, chosen.shares, strict=True) if passages else ():
+        for (number,) in database.ask(holding, [lexical.match_any([word])]):
+            if number in passages and share > rarest.get(number, 0.0):
+                rarest[number] = share
+    return rarest
 
 
 # What the index says for each chunk that may answer, by words, by meaning and by name.
@@ -303,8 +301,6 @@ class Candidates:
                 candidate.passages.append((number, start, stop))
         return found
 
-    # --- what is told of a hit ---------------------------------------------------------------------------
-
 
 def _portions(numbers: Sequence[int] | Collection[int], size: int = 500) -> list[list[int]]:
     listed = list(numbers)
@@ -327,11 +323,11 @@ def hit_of(
         statement, (one.number,)
     )
     _, start, stop = one.best
-    terms = evidence.chosen.shown
+    shown = evidence.chosen.shown
     if stop - start > _LONGEST_SHOWN:
-        start, stop = lexical.around(terms, text, start, stop, _LONGEST_SHOWN)
+        start, stop = lexical.around(shown, text, start, stop, _LONGEST_SHOWN)
     passage = text[start:stop].strip() if (start, stop) != (0, len(text)) else text
-    words = lexical.held(terms, f"{title} {passage}", _REASON_WORDS)
+    words = lexical.held(shown, f"{title} {passage}", _REASON_WORDS)
     words = words or [sign for sign in evidence.signs if sign in passage]
     meaning = f"{one.cosine:.2f}" if one.cosine >= _TELLING_COSINE else ""
     grounds = Grounds(one.number in evidence.named, tuple(words), meaning, is_weak)
@@ -345,7 +341,7 @@ def hit_of(
         session=session,
         project=project,
         date="" if at is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)),
-        score=round(fuse.score(one.value), 4),
+        score=round(terms.score(one.value), 4),
         why=grounds.text(otherwise),
         grounds=grounds,
         data=data,

@@ -15,9 +15,16 @@ from msgspec.structs import replace
 from holdfast.core.errors import UsageError
 from holdfast.model.search import EXACT_FIRST, TIMELESS, Changes, Chunk, Hit, Stats
 from holdfast.search import lexical
-from holdfast.search import lexical as spaceless
 from holdfast.search import terms as fuse
-from holdfast.search.candidates import Candidate, Candidates, Claim, Doubt, Evidence, Ranked, hit_of
+from holdfast.search.candidates import (
+    Candidate,
+    Candidates,
+    Claim,
+    Evidence,
+    Ranked,
+    hit_of,
+    remaining_evidence,
+)
 from holdfast.search.contract import FITTING, FLOOR, Question, Scope, When, seconds, storable
 from holdfast.search.database import Database
 from holdfast.search.embed.static import Embedder
@@ -99,7 +106,7 @@ class Lookup:
     def _evidence(self, question: Question) -> Evidence:
         """What words, meaning and names say of any chunk at all."""
         chosen = self._terms.choose(lexical.query_terms(question.text))
-        signs = [] if _has_words(chosen) else spaceless.sought_as_it_stands(question.text)
+        signs = [] if _has_words(chosen) else lexical.sought_as_it_stands(question.text)
         if signs:
             by_passage = self._found.holding(signs, chosen, question.scope)
         else:
@@ -117,8 +124,9 @@ class Lookup:
         if floor > 0 and not lexical.says_something(question.text):
             # Who searches for `next` means that word; nobody's task is `ok, thanks`.
             return {one.number: 0.0 if one.claim is not None else math.inf for one in ranked}
-        doubt = Doubt(self._db, chosen, question.scope.condition(), question.lift)
-        left = doubt.evidence([one.claim for one in ranked], min(floor, FITTING) if floor > 0 else FITTING)
+        least = min(floor, FITTING) if floor > 0 else FITTING
+        claims = [one.claim for one in ranked]
+        left = remaining_evidence(self._db, chosen, question.scope.condition(), claims, least, question.lift)
         return {one.number: rest for one, rest in zip(ranked, left, strict=True)}
 
     def _newest(self, before: float | None) -> float:
@@ -164,7 +172,7 @@ class Lookup:
 
 def _has_words(chosen: Chosen) -> bool:
     """Whether any word of a question is one to FTS5: a single character of a script without spaces hardly ever is."""
-    return any(len(word) > 1 or not spaceless.has_run(word) for word in chosen.words)
+    return any(len(word) > 1 or not lexical.has_run(word) for word in chosen.words)
 
 
 _MOST_HITS = 1000
