@@ -1,4 +1,4 @@
-"""A real client of the official SDK, talking to a real `holdfast mcp` process."""
+"""A real client of the official SDK, talking to our server: in this process, or in a `holdfast mcp` of its own."""
 
 from __future__ import annotations
 
@@ -12,10 +12,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+import anyio
 from mcp import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.shared.memory import create_client_server_memory_streams
 from mcp.types import Implementation
+
+from holdfast.mcp.server import Session, server_for
 
 SERVER = ["-m", "holdfast", "mcp"]
 FENCED = re.compile(r"\[holdfast ([a-z0-9]{6}): [^\]]*\]\n(.*?)\n\[/holdfast \1\]", re.DOTALL)
@@ -62,24 +67,40 @@ async def connected(directory: Path, env: Mapping[str, str] | None = None) -> As
         yield Talk(session)
 
 
+@asynccontextmanager
+async def in_this_process(directory: Path, env: Mapping[str, str] | None = None) -> AsyncIterator[Talk]:
+    """The same client and server without a process, which is most of what a call costs."""
+    with mock.patch.dict(os.environ, env or {}):
+        server = server_for(Session(directory))
+        async with (
+            create_client_server_memory_streams() as (ours, theirs),
+            anyio.create_task_group() as tasks,
+            ClientSession(*ours, client_info=Implementation(name="Test Agent", version="1")) as session,
+        ):
+            tasks.start_soon(server.run, *theirs, server.create_initialization_options())
+            await session.initialize()
+            yield Talk(session)
+            tasks.cancel_scope.cancel()
+
+
 def talk(
     directory: Path, scene: Callable[[Talk], Awaitable[Any]], env: Mapping[str, str] | None = None
 ) -> Any:
     async def run() -> Any:
-        async with connected(directory, env) as said:
+        async with in_this_process(directory, env) as said:
             return await scene(said)
 
     return asyncio.run(run())
 
 
 def call(directory: Path, tool: str, env: Mapping[str, str] | None = None, **arguments: Any) -> Said:
-    """One call in a session of its own."""
+    """One call to a process of its own."""
 
-    async def scene(said: Talk) -> Said:
-        return await said(tool, **arguments)
+    async def run() -> Said:
+        async with connected(directory, env) as said:
+            return await said(tool, **arguments)
 
-    result: Said = talk(directory, scene, env)
-    return result
+    return asyncio.run(run())
 
 
 class Raw:

@@ -1,4 +1,4 @@
-"""What agents can do with memory through their tools, with the official client and real processes."""
+"""What agents can do with memory through their tools, with the official client."""
 
 from __future__ import annotations
 

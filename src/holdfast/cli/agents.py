@@ -8,7 +8,7 @@ from holdfast.agents.registry import problems
 from holdfast.cli import output
 from holdfast.cli.ledger_views import day
 from holdfast.cli.options import Machine, Namespace, flag
-from holdfast.cli.output import Column, Table, place
+from holdfast.cli.output import Column, place, table_of
 from holdfast.flows.status import AgentSeen, agents_of
 
 OPTIONS = (flag("--json", "the list as JSON"),)
@@ -17,37 +17,29 @@ OPTIONS = (flag("--json", "the list as JSON"),)
 def run(options: Namespace, machine: Machine) -> None:
     seen = agents_of(machine, machine.project())
     output.warn_all(problems)
-    if options.json:
-        return output.show_json(seen)
-    found = [agent for agent in seen if agent.found]
-    if found:
-        output.show(_table(found))
-        output.line()
-    absent = ", ".join(agent.title for agent in seen if not agent.found and agent.agent != "generic")
-    if absent:
-        output.line(f"Not found on this machine: {absent}.")
+    output.answer(options, seen, lambda: _show(seen))
 
 
-def _table(found: Sequence[AgentSeen]) -> Table:
-    columns = (
-        Column("Agent", style="cyan"),
-        Column("Name", dispensable=2),
-        Column("Sessions", "right"),
-        Column("Here", "right"),
-        Column("Last"),
-        Column("Hooks"),
-        Column("Folder", flexible=True, dispensable=1),
-    )
-    rows = [
-        (
-            agent.agent,
-            agent.title,
-            str(agent.sessions),
-            str(agent.here),
-            day(agent.last) if agent.last else "",
-            "installed" if agent.wired else "available" if agent.host else "none: read only",
-            place(agent.folders[0]) if agent.folders else "",
+def _show(seen: Sequence[AgentSeen]) -> None:
+    if here := [agent for agent in seen if agent.found]:
+        table = table_of(
+            here,
+            (Column("Agent", style="cyan"), lambda agent: agent.agent),
+            (Column("Name", dispensable=2), lambda agent: agent.title),
+            (Column("Sessions", "right"), lambda agent: str(agent.sessions)),
+            (Column("Here", "right"), lambda agent: str(agent.here)),
+            (Column("Last"), lambda agent: day(agent.last) if agent.last else ""),
+            (Column("Hooks"), _hooks),
+            (
+                Column("Folder", flexible=True, dispensable=1),
+                lambda agent: place(agent.folders[0]) if agent.folders else "",
+            ),
         )
-        for agent in found
-    ]
-    return Table(columns, rows)
+        output.show(table)
+        output.line()
+    if absent := [agent.title for agent in seen if not agent.found and agent.agent != "generic"]:
+        output.line(f"Not found on this machine: {', '.join(absent)}.")
+
+
+def _hooks(agent: AgentSeen) -> str:
+    return "installed" if agent.wired else "available" if agent.host else "none: read only"

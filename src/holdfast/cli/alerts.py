@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.briefing.watch import alerts, live_sessions
+from holdfast.briefing.watch import Watch, alerts, live_sessions
 from holdfast.cli import output
 from holdfast.cli.ledger_views import short_id
 from holdfast.cli.options import Machine, Namespace, flag
@@ -26,13 +26,14 @@ def run(options: Namespace, machine: Machine) -> int:
     rows, problems = ledgers.read_all(machine, project, (), Filter())
     output.warn_all(problems)
     watch = alerts(machine, project, rows, live_sessions(machine, project))
-    if options.json:
-        output.show_json(watch)
-    elif not watch.alerts:
-        days = f"no session of the last {watch.since_days} days is beyond its like"
-        number = f"{watch.sessions} session{'s' if watch.sessions != 1 else ''}"
-        output.line(f"Nothing to say: {days} ({number} known).")
-    for alert in watch.alerts if not options.json else ():
+    output.answer(options, watch, lambda: _show(watch))
+    return EXIT_WITH_ALERTS if watch.alerts else 0
+
+
+def _show(watch: Watch) -> None:
+    for alert in watch.alerts:
         name = short_id(alert.session) if alert.session else "budget"
         output.line(f"{name}{' (running)' if alert.live else ''}: {alert.text}")
-    return EXIT_WITH_ALERTS if watch.alerts else 0
+    if not watch.alerts:
+        days = f"no session of the last {watch.since_days} days is beyond its like"
+        output.line(f"Nothing to say: {days} ({output.plural(watch.sessions, 'session')} known).")

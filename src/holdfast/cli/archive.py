@@ -20,13 +20,10 @@ OPTIONS = (
 
 def run(options: Namespace, machine: Machine) -> None:
     done = archive(machine, machine.project(), longest=options.longest, dry_run=options.dry_run)
-    if options.json:
-        return output.show_json(done)
-    if not done.moved:
-        return output.line(
-            f"The log of {done.project} has {output.counted(done.lines, 'line')}: nothing to move."
-        )
-    word = "Would move" if options.dry_run else "Moved"
-    sessions = f"{done.moved} session{'s' if done.moved != 1 else ''}"
-    rest = f"{done.left} stay{'s' if done.left == 1 else ''} in the log"
-    output.line(f"{word} {sessions} of {done.project} to {output.place(done.folder)}; {rest}.")
+    if done.moved:
+        moved = f"{'Would move' if options.dry_run else 'Moved'} {output.plural(done.moved, 'session')}"
+        rest = f"{done.left} stay{'s' if done.left == 1 else ''} in the log"
+        text = f"{moved} of {done.project} to {output.place(done.folder)}; {rest}."
+    else:
+        text = f"The log of {done.project} has {output.counted(done.lines, 'line')}: nothing to move."
+    output.answer(options, done, text)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-import msgspec
-
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.core.errors import UsageError
@@ -36,8 +34,7 @@ def run(options: Namespace, machine: Machine) -> None:
         raise UsageError(
             "there is no prompt", fix='Give one: holdfast classify "fix the login", or - for standard input'
         )
-    found = classified(machine, prompt, output.warn)
-    if options.json:
-        return output.show_json(msgspec.to_builtins(found))
-    output.line(f"{found.kind}  {found.confidence:.2f}")
-    output.aside(found.why)
+    verdict = classified(machine, prompt, output.warn)
+    output.answer(options, verdict, f"{verdict.kind}  {verdict.confidence:.2f}")
+    if not options.json:
+        output.aside(verdict.why)

@@ -75,8 +75,7 @@ def _show(look: ContextLook, only: str) -> None:
         output.warn(look.warning)
     width = shutil.get_terminal_size().columns if output.on_terminal() else None
     text = context_view.report(look.registry, look.loaded, look.changes, look.since, only, width)
-    for line in text.splitlines():
-        output.line(line)
+    output.lines(*text.splitlines())
     if only in look.loaded.errors:
         output.warn(f"{only} {look.loaded.errors[only]}")
     elif not text:
@@ -86,7 +85,7 @@ def _show(look: ContextLook, only: str) -> None:
 def _watch(context: LiveContext, machine: Machine, only: str, *, as_json: bool) -> None:
     if not as_json and output.on_terminal():
         output.note("Watching; Ctrl-C ends it.")
-    sys.stdout.flush()  # a pipe is buffered, and whoever reads it waits for what is known so far
+    sys.stdout.flush()  # a pipe is buffered, and its reader waits for what is known so far
     began = machine.now().timestamp()
     for news in context.watch():
         if news is None:
@@ -100,34 +99,26 @@ def _watch(context: LiveContext, machine: Machine, only: str, *, as_json: bool) 
 
 
 def _news(news: News) -> str:
-    if news.change is not None:
-        said = context_view.change_line(news.change)
-    else:
-        said = f"! {news.key}  {news.error or 'answers again'}"
-    return f"{context_view.clock(news.at, '%H:%M:%S')} {said}"
+    problem = f"! {news.key}  {news.error or 'answers again'}"
+    text = context_view.change_line(news.change) if news.change is not None else problem
+    return f"{context_view.clock(news.at, '%H:%M:%S')} {text}"
 
 
 def _news_as_json(news: News) -> str:
-    if news.change is not None:
-        said = context_view.change_as_json(news.change)
-    else:
-        said = {
-            "kind": "error" if news.error else "recovered",
-            "key": news.key,
-            "text": news.error,
-            "value": None,
-        }
-    return context_view.dumped({"at": context_view.moment(news.at), **said})
+    kind = "error" if news.error else "recovered"
+    problem = {"kind": kind, "key": news.key, "text": news.error, "value": None}
+    value = context_view.change_as_json(news.change) if news.change is not None else problem
+    return context_view.dumped({"at": context_view.moment(news.at), **value})
 
 
 def _write(text: str) -> None:
-    """A line that is there at once, for whoever reads along."""
+    """A line that a reader of the pipe gets at once."""
     output.line(text)
     sys.stdout.flush()
 
 
 def _reader_has_gone() -> bool:
-    """A pipe that nobody reads any more tells only who writes; we may have nothing to write for hours."""
+    """Only a write fails when the reader of a pipe is gone, and there may be nothing to write for hours."""
     if not hasattr(select, "poll"):
         return False
     with contextlib.suppress(OSError, ValueError):

@@ -27,18 +27,20 @@ if TYPE_CHECKING:
     from holdfast.knowledge.context import Loaded, Registry
 
 
-# Has the checkout looked at by a process of its own, where a person asked for context and it may have
-# changed.
-
 REST_S = 300.0
+_LARGEST = 8_000_000
 _KEPT = ("session.json", "scan.cache")
 _MARKED = ("HEAD", "index")
 
 
-def look_again(memory: str, root: str, env: Mapping[str, str], now: float) -> bool:
-    """Starts a look unless there was one lately, or git shows no change since; True when it did.
+class _Application(Exception):
+    """This takes more than what is loaded here."""
 
-    Only in projects that are enabled on this machine: elsewhere nothing is kept that nobody asked for.
+
+def look_again(memory: str, root: str, env: Mapping[str, str], now: float) -> bool:
+    """Starts a scan of the checkout in a process of its own; False if the last one is recent or nothing changed.
+
+    Only in projects that are enabled on this machine: elsewhere nothing is kept unless it is asked for.
     """
     if not memory or env.get("HOLDFAST") == "off" or env.get("CI", "").lower() in ("1", "true"):
         return False
@@ -65,13 +67,6 @@ def _is_enabled(memory: str) -> bool:
             return json.loads(file.read(1_000_000)).get("enabled") is True
     except (OSError, ValueError, AttributeError):
         return False
-
-
-_LARGEST = 8_000_000
-
-
-class _Application(Exception):
-    """This takes more than what is loaded here."""
 
 
 def print_context(words: list[str]) -> bool:

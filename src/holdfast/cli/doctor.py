@@ -34,9 +34,5 @@ def run(options: Namespace, machine: Machine) -> int:
     for finding in findings:
         begins = f"{SIGNS[finding.level]}  {finding.check:<{width}}  "
         output.line(begins + output.places(finding.message), under=len(begins))
-    output.line(
-        f"{len(problems)} problem{'s' if len(problems) != 1 else ''} found."
-        if problems
-        else "Everything is sound."
-    )
+    output.line(f"{output.plural(len(problems), 'problem')} found." if problems else "Everything is sound.")
     return 1 if problems else 0

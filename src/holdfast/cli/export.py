@@ -40,7 +40,7 @@ def run(options: Namespace, machine: Machine) -> None:
         shown = {"left_out": [{"path": name, "reason": reason} for name, reason in done.left_out]}
         fields = ("path", "title", "files", "bytes", "size", "done")
         return output.show_json({**{field: getattr(done, field) for field in fields}, **shown})
-    what = f"{done.files} file{'s' if done.files != 1 else ''} of {done.title}'s memory, {amount(done.bytes)}"
+    what = f"{output.plural(done.files, 'file')} of {done.title}'s memory, {amount(done.bytes)}"
     if done.size is None:
         output.line(f"Would write {what}, to {output.place(done.path)}.")
     else:

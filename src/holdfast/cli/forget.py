@@ -52,14 +52,19 @@ def run(options: Namespace, machine: Machine) -> int:
                 output.line("Nothing was changed.")
                 return 1
         report = app.forget(machine, project, wanted)
-    if options.json:
-        output.show_json(_as_json(report, dry_run=options.dry_run))
-        return 0
-    _show_removed(report, "Would be removed" if options.dry_run else "Removed")
-    _show_still_held(report)
-    if not options.dry_run:
-        output.line(f"Kept from coming back: {_kept_out(report.wanted)}.")
+    output.answer(
+        options, _as_json(report, dry_run=options.dry_run), lambda: _show(report, dry_run=options.dry_run)
+    )
     return 0
+
+
+def _show(report: app.ForgetReport, *, dry_run: bool) -> None:
+    _show_removed(report, "Would be removed" if dry_run else "Removed")
+    _show_remaining_copies(report)
+    if not dry_run:
+        wanted = report.wanted
+        texts = [output.plural(len(wanted.texts), "text")] if wanted.texts else []
+        output.line(f"Kept from coming back: {', '.join([*wanted.sessions, *wanted.ids, *texts])}.")
 
 
 def _as_json(report: app.ForgetReport, *, dry_run: bool) -> dict[str, Any]:
@@ -79,11 +84,11 @@ def _show_removed(report: app.ForgetReport, title: str) -> None:
     if not report.removed:
         output.line(f"{title}: nothing, no file of this project's memory holds it.")
         return
-    rows = [[path, str(count)] for path, count in sorted(report.removed.items())]
-    output.show(Table([Column(title, flexible=True), Column("places", align="right")], rows))
+    columns = [Column(title, flexible=True), Column("places", align="right")]
+    output.show(Table(columns, [[path, str(count)] for path, count in sorted(report.removed.items())]))
 
 
-def _show_still_held(report: app.ForgetReport) -> None:
+def _show_remaining_copies(report: app.ForgetReport) -> None:
     if report.to_commit:
         shared = sorted(path for path in report.removed if path.startswith(".holdfast/"))
         output.line(f"What is shared changes: commit {', '.join(shared)}.")
@@ -94,9 +99,3 @@ def _show_still_held(report: app.ForgetReport) -> None:
         )
     for held in report.elsewhere:
         output.line(f"Not changed, and it is there: {place(held.path)} ({held.what})")
-
-
-def _kept_out(wanted: app.Wanted) -> str:
-    texts = len(wanted.texts)
-    named = [*wanted.sessions, *wanted.ids]
-    return ", ".join([*named, *([f"{texts} text{'s' if texts != 1 else ''}"] if texts else [])])

@@ -39,26 +39,24 @@ def run(options: Namespace, machine: Machine) -> None:
     branch = "" if options.everywhere else options.branch
     branch = branch_of(project.root) if branch is None else branch
     shown = f"branch {branch}" if branch else "every branch"
-    said = ""
+    changed = ""
     if options.clear:
         gone = take_back(project, branch)
-        said = f"Removed {gone} step{'s' if gone != 1 else ''} for {shown}."
+        changed = f"Removed {output.plural(gone, 'step')} for {shown}."
     elif options.text is not None:
         text = sys.stdin.read(MOST_READ) if options.text == "-" else options.text
         by: Owner = options.by or ("agent" if machine.inside_agent else "user")
         count = hand_over(machine, project, text, branch, by, add=options.add)
-        said = (
+        changed = (
             f"The next session on {shown} is told {'this' if count == 1 else f'these {count} steps'} first."
         )
-    if said:
+    if changed:
         refresh(machine, project)
     steps = handed_over(project, branch)
-    if options.json:
-        output.show_json([{"text": step.text, "branch": step.branch, "by": step.by} for step in steps])
-    elif said:
-        output.line(said)
-    elif steps:
-        for step in steps:
-            output.line(f"{render_minute(step.at)}  by the {step.by}  {step.text}")
-    else:
-        output.line(f"Nothing is handed over for {shown}. holdfast resume shows what a session is told.")
+    listed = [f"{render_minute(step.at)}  by the {step.by}  {step.text}" for step in steps]
+    nothing = f"Nothing is handed over for {shown}. holdfast resume shows what a session is told."
+    output.answer(
+        options,
+        [{"text": step.text, "branch": step.branch, "by": step.by} for step in steps],
+        lambda: output.lines(*([changed] if changed else listed or [nothing])),
+    )

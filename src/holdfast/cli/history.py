@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Sequence
 
 from holdfast.cli import output
+from holdfast.cli.ledger_views import day
 from holdfast.cli.options import Machine, Namespace, at_least_one, flag, option
-from holdfast.cli.output import Column, Table
-from holdfast.flows.undo import FileChange, change_and_diff, changes_of, files_with_versions
+from holdfast.cli.output import Column, plural, table_of
+from holdfast.flows.undo import FileChange, FileVersions, change_and_diff, changes_of, files_with_versions
 
 SHOWN = 20
 DESCRIPTION = """Every file that changes keeps its last 50 versions: current.md, style.md, reference.md and
@@ -37,56 +38,42 @@ OPTIONS = (
 
 def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
+    most = options.last or (None if options.json else SHOWN)
     if options.diff is not None:
         change, diff = change_and_diff(machine, project, options.diff, options.file)
-        if options.json:
-            output.show_json({**_as_json(change), "diff": diff})
-        else:
-            output.heading(f"{change.file}: change {change.n}, {moment(change.at)}, {why(change.reason)}")
-            output.show_diff(diff)
+        output.answer(options, {**_as_json(change), "diff": diff}, lambda: _show_change(change, diff))
     elif options.file is not None:
-        changes = changes_of(
-            machine, project, options.file, options.last or (None if options.json else SHOWN)
+        changes = changes_of(machine, project, options.file, most)
+        table = table_of(
+            changes,
+            (Column("N", "right"), lambda change: str(change.n)),
+            (Column("When"), lambda change: day(change.at)),
+            (Column("Lines"), lambda change: lines(change.added, change.removed)),
+            (Column("By", flexible=True), lambda change: why(change.reason)),
         )
-        if options.json:
-            output.show_json([_as_json(change) for change in changes])
-        elif not changes:
-            output.line(f"{options.file} has no versions yet.")
-        else:
-            _show(changes)
+        nothing = f"{options.file} has no versions yet."
+        output.answer(options, [_as_json(change) for change in changes], table if changes else nothing)
     else:
-        _show_files(machine, options.last, as_json=options.json)
+        _list_files(options, files_with_versions(machine, project), most)
 
 
-def _show_files(machine: Machine, last: int | None, *, as_json: bool) -> None:
-    every = files_with_versions(machine, machine.project())
-    found = every[: last or (None if as_json else SHOWN)]
-    if as_json:
-        output.show_json(found)
-    elif not found:
-        output.line("Nothing has changed here yet, so there are no versions.")
-    else:
-        columns = [
-            Column("File", flexible=True),
-            Column("Changes", "right"),
-            Column("Last"),
-            Column("By", flexible=True),
-        ]
-        rows = [
-            [entry.file, str(entry.changes), moment(entry.last_at), why(entry.last_reason)] for entry in found
-        ]
-        output.show(Table(columns, rows))
-        if more := len(every) - len(found):
-            output.note(f"and {more} more file{'s' if more != 1 else ''}: holdfast history -n {len(every)}")
+def _show_change(change: FileChange, diff: str) -> None:
+    output.heading(f"{change.file}: change {change.n}, {day(change.at)}, {why(change.reason)}")
+    output.show_diff(diff)
 
 
-def _show(changes: list[FileChange]) -> None:
-    columns = [Column("N", "right"), Column("When"), Column("Lines"), Column("By", flexible=True)]
-    rows = [
-        [str(change.n), moment(change.at), lines(change.added, change.removed), why(change.reason)]
-        for change in changes
-    ]
-    output.show(Table(columns, rows))
+def _list_files(options: Namespace, every: Sequence[FileVersions], most: int | None) -> None:
+    table = table_of(
+        every[:most],
+        (Column("File", flexible=True), lambda entry: entry.file),
+        (Column("Changes", "right"), lambda entry: str(entry.changes)),
+        (Column("Last"), lambda entry: day(entry.last_at)),
+        (Column("By", flexible=True), lambda entry: why(entry.last_reason)),
+    )
+    nothing = "Nothing has changed here yet, so there are no versions."
+    output.answer(options, every[:most], table if every else nothing)
+    if not options.json and most is not None and len(every) > most:
+        output.note(f"and {plural(len(every) - most, 'more file')}: holdfast history -n {len(every)}")
 
 
 def _as_json(change: FileChange) -> dict[str, object]:
@@ -99,10 +86,6 @@ def _as_json(change: FileChange) -> dict[str, object]:
         "added": change.added,
         "removed": change.removed,
     }
-
-
-def moment(at: datetime) -> str:
-    return at.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def why(reason: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +9,8 @@ from typing import Any
 
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag, option
+from holdfast.cli.output import counted, place
+from holdfast.cli.progress import progress_bar
 from holdfast.core.errors import UsageError
 from holdfast.flows.import_all import import_everything
 from holdfast.flows.import_sessions import ImportReport, Progress, import_into
@@ -39,7 +40,7 @@ def run(options: Namespace, machine: Machine) -> None:
     if options.all and options.paths:
         raise UsageError("--all takes no PATH", fix="Name files, or say --all")
     project = machine.project()
-    with progress_bar(show=not (options.quiet or options.json) and sys.stderr.isatty()) as progress:
+    with import_progress(show=not (options.quiet or options.json)) as progress:
         if options.all:
             everything = import_everything(machine, options.agent, progress)
             report = everything.total()
@@ -52,16 +53,14 @@ def run(options: Namespace, machine: Machine) -> None:
     _show(report)
     if everything is not None:
         for root, part in everything.projects.items():
-            output.line(
-                f"  {output.place(root)}: {output.counted(part.sessions, 'session')}, {part.added} new"
-            )
+            output.line(f"  {place(root)}: {counted(part.sessions, 'session')}, {part.added} new")
         found = ", ".join(f"{agent} {count}" for agent, count in everything.agents.items() if count)
         output.line(f"Found: {found or 'no agent has recorded anything'}.")
         for cwd, count in everything.homeless.items():
-            output.line(f"  {output.place(cwd)}: {count} left out, the directory is gone")
+            output.line(f"  {place(cwd)}: {count} left out, the directory is gone")
     elif report.sessions:
         output.lines(
-            f"Rows are in {output.place(project.window / 'ledger.md')}. See them with: holdfast ledger",
+            f"Rows are in {place(project.window / 'ledger.md')}. See them with: holdfast ledger",
             "What the next session would be told: holdfast resume",
         )
     elif not options.paths:
@@ -85,7 +84,7 @@ def report_as_json(report: ImportReport) -> dict[str, Any]:
 
 def _show(report: ImportReport) -> None:
     output.line(
-        f"{output.counted(report.sessions, 'session')}: {report.added} added, "
+        f"{counted(report.sessions, 'session')}: {report.added} added, "
         f"{report.updated} updated, {report.unchanged} unchanged ({_size(report.bytes)} read)."
     )
     if report.forgotten:
@@ -108,26 +107,8 @@ def _size(count: int) -> str:
 
 
 @contextmanager
-def progress_bar(*, show: bool) -> Iterator[Progress | None]:
-    """A bar with rate and remaining time, on the terminal only and gone when it is done."""
-    if not show:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=None)
-
-        def advance(done: int, total: int, name: str) -> None:
-            bar.update(task, completed=done, total=total, description=f"reading {name[:24]:<24}")
-
-        yield advance
+def import_progress(*, show: bool) -> Iterator[Progress | None]:
+    """A bar with rate and remaining time."""
+    columns = ("DownloadColumn", "TransferSpeedColumn", "TimeRemainingColumn")
+    with progress_bar(show=show, text="reading", columns=columns) as update:
+        yield update and (lambda done, total, name: update(done, total, f"reading {name[:24]:<24}"))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec import Struct
 
@@ -13,13 +13,13 @@ from holdfast.agents.registry import HOSTS
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
 from holdfast.cli.export import amount
-from holdfast.cli.import_ import progress_bar, report_as_json
-from holdfast.cli.install import as_json, planned, show
+from holdfast.cli.import_ import import_progress, report_as_json
+from holdfast.cli.install import as_json, changes_of, planned
 from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import counted, place, short_duration
 from holdfast.core.errors import UsageError
 from holdfast.flows.find_transcripts import SessionSource, TranscriptSearch
-from holdfast.flows.hosts import Plan, agents_here, hooked, host_for, rewire
+from holdfast.flows.hosts import Plan, agents_here, hooked, host_for, plan_install, rewire
 from holdfast.flows.import_sessions import ImportReport, import_sources, recorded_here, unread
 from holdfast.flows.set_up import SetUp, begin
 from holdfast.store.project import Project
@@ -89,10 +89,7 @@ def run(options: Namespace, machine: Machine) -> int:
         output.line("Nothing was changed. holdfast init --no-wire leaves the agents' configuration alone.")
         return 1
     done = _do(options, machine, project, plans, search)
-    if options.json:
-        output.show_json(_as_json(done))
-    else:
-        _tell(done, project)
+    output.answer(options, _as_json(done), lambda: _show(done, project))
     return 0
 
 
@@ -104,7 +101,8 @@ def _plans(options: Namespace, machine: Machine, project: Project) -> tuple[list
         return [], []
     named = [name.strip() for names in options.agents for name in names.split(",") if name.strip()]
     agents = dict.fromkeys(named) if options.agents else agents_here(machine, project)
-    return planned(machine, project, list(agents), options.scope, bool(named), tools=not options.no_mcp)
+    plan_for = partial(plan_install, machine, project, scope=options.scope, tools=not options.no_mcp)
+    return planned(list(agents), plan_for, named=bool(named))
 
 
 def _show_waiting(waiting: Sequence[SessionSource]) -> None:
@@ -118,22 +116,18 @@ def _show_waiting(waiting: Sequence[SessionSource]) -> None:
 
 
 def _show_plans(plans: list[Plan], options: Namespace) -> None:
-    changing = [plan for plan in plans if plan.is_change]
-    if not changing:
-        return
-    if options.diff:
-        for plan in changing:
-            show(plan)
+    changes = changes_of([plan for plan in plans if plan.is_change])
+    if options.diff or not changes:
+        for _, change in changes:
+            output.show_diff(change.diff())
         return
     output.line("holdfast will add its hooks and tools to your agents' own configuration:")
-    for plan in changing:
-        for change in plan.changes:
-            if change.changes:
-                added = sum(line[:1] == "+" and line[:3] != "+++" for line in change.diff().splitlines())
-                made = " (new file)" if change.before is None else ""
-                output.line(
-                    f"  {host_for(plan.agent).title:<12} {place(change.path)}  +{counted(added, 'line')}{made}"
-                )
+    for plan, change in changes:
+        added = sum(line[:1] == "+" and line[:3] != "+++" for line in change.diff().splitlines())
+        made = " (new file)" if change.before is None else ""
+        output.line(
+            f"  {host_for(plan.agent).title:<12} {place(change.path)}  +{counted(added, 'line')}{made}"
+        )
     output.line("All else in these files stays; holdfast uninstall --all undoes it to the byte.")
 
 
@@ -141,17 +135,16 @@ def _do(
     options: Namespace, machine: Machine, project: Project, plans: list[Plan], search: TranscriptSearch | None
 ) -> Done:
     """Reads first: hooks that come alive find everything in its place."""
-    show_progress = not options.json and sys.stderr.isatty()
     imported, began, took = None, machine.now(), 0.0
     if search is not None:
-        with progress_bar(show=show_progress) as progress:
+        with import_progress(show=not options.json) as progress:
             imported = import_sources(machine, project, search, progress)
         took = (machine.now() - began).total_seconds()
     if not options.no_scan:
         from holdfast.cli.know import scan_progress
         from holdfast.flows.repo_scan import look
 
-        with scan_progress(show=show_progress) as looking:
+        with scan_progress(show=not options.json) as looking:
             look(machine, project, keep=True, progress=looking)
     known = begin(machine, machine.project())
     for plan in plans:
@@ -160,7 +153,7 @@ def _do(
     return Done(imported=imported, took_s=took, known=known, plans=plans, before=before)
 
 
-def _tell(done: Done, project: Project) -> None:
+def _show(done: Done, project: Project) -> None:
     known, imported = done.known, done.imported
     output.heading(f"{project.name} is set up.")
     agents = ", ".join(f"{name} {count}" for name, count in known.agents.items())

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
-from holdfast.agents.host_contract import SCOPES, Change, Scope
+from holdfast.agents.host_contract import SCOPES, Change
 from holdfast.agents.registry import HOSTS
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
 from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.flows.hosts import Plan, agents_here, host_for, install, plan_install, takes_commands
-from holdfast.store.project import Project
 
 DESCRIPTION = """Lets an agent's sessions be remembered and told: writes holdfast's hooks and tools into the agent's own
 configuration and enables this project. Without an agent, all that are found on this machine. The change is shown
@@ -58,12 +58,16 @@ def run(options: Namespace, machine: Machine) -> int:
         raise UsageError("--commands are yours alone, not a repository's", fix="Leave out --scope project")
     if options.commands and not any(takes_commands(machine, project, agent) for agent in agents):
         raise UsageError("these agents take no such commands", fix="holdfast plugin AGENT has them as skills")
-    wanted = {
-        "tools": not options.no_mcp,
-        "status_line": options.status_line,
-        "commands": options.commands,
-    }
-    plans, problems = planned(machine, project, agents, options.scope, bool(options.agents), **wanted)
+    plan_for = partial(
+        plan_install,
+        machine,
+        project,
+        scope=options.scope,
+        tools=not options.no_mcp,
+        status_line=options.status_line,
+        commands=options.commands,
+    )
+    plans, problems = planned(agents, plan_for, named=bool(options.agents))
     if not options.json:
         show_all(plans, full=options.diff)
     output.warn_all(problems)
@@ -89,9 +93,7 @@ def tell(plans: Sequence[Plan], name: str) -> None:
     """What was done, and what is left for the person to do."""
     for plan in plans:
         state = "installed" if plan.is_change else "already installed"
-        output.line(f"{host_for(plan.agent).title}: {state}.")
-        for need in plan.needs:
-            output.line(f"  {need}")
+        output.lines(f"{host_for(plan.agent).title}: {state}.", *(f"  {need}" for need in plan.needs))
     output.lines(
         f"{name} is enabled on this machine.",
         "holdfast why shows what a session was told, holdfast off stops it here.",
@@ -99,35 +101,33 @@ def tell(plans: Sequence[Plan], name: str) -> None:
 
 
 def planned(
-    machine: Machine, project: Project, agents: Sequence[str], scope: Scope, named: bool, **wanted: bool
+    agents: Sequence[str], plan: Callable[[str], Plan], *, named: bool, otherwise: str = "left out"
 ) -> tuple[list[Plan], list[str]]:
-    """What is to be wired. An agent that was named must work; of those that are merely here, one may be in a mess."""
+    """The changes for each agent, and a line for each that has a broken configuration. One that was named must work."""
     plans, problems = [], []
     for agent in agents:
         try:
-            plans.append(plan_install(machine, project, agent, scope, **wanted))
+            plans.append(plan(agent))
         except HoldfastError as error:
             if named:
                 raise
-            problems.append(f"{host_for(agent).title} is left out: {error.line()}")
+            problems.append(f"{host_for(agent).title} is {otherwise}: {error.line()}")
     return plans, problems
 
 
 def show_all(plans: Sequence[Plan], *, full: bool = False) -> None:
-    """Every line of one agent; of several what comes and goes by name, or nobody would read it."""
+    """Every line for one agent; for several, the names of what comes and goes, which a person will read."""
     changing = [plan for plan in plans if plan.is_change]
     if full or len(changing) < 2:
-        for plan in changing:
-            show(plan)
+        for _, change in changes_of(changing):
+            output.show_diff(change.diff())
         return
     marked = False
-    for plan in changing:
-        for change in plan.changes:
-            if change.changes:
-                output.show_diff(_heading(plan, change))
-                for named in change.outline():
-                    output.wrapped(named, indent=2, style=_STYLES.get(named[:1], ""))
-                    marked |= named.startswith("~")
+    for plan, change in changes_of(changing):
+        output.show_diff(_heading(plan, change))
+        for named in change.outline():
+            output.wrapped(named, indent=2, style=_STYLES.get(named[:1], ""))
+            marked |= named.startswith("~")
     legend = "~ before a name: changed. " if marked else ""
     output.line(f"{legend}--diff shows every line. All else in these files stays as it is.")
 
@@ -138,10 +138,9 @@ def _heading(plan: Plan, change: Change) -> str:
     return f"{sign} {output.place(change.path)} ({host_for(plan.agent).title}{made})"
 
 
-def show(plan: Plan) -> None:
-    for change in plan.changes:
-        if change.changes:
-            output.show_diff(change.diff())
+def changes_of(plans: Sequence[Plan]) -> list[tuple[Plan, Change]]:
+    """The files that change, each with the plan that changes it."""
+    return [(plan, change) for plan in plans for change in plan.changes if change.changes]
 
 
 def as_json(plan: Plan, *, done: bool) -> dict[str, object]:

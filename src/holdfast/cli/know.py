@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli import output
+from holdfast.cli.memory_views import iso
 from holdfast.cli.options import SUPPRESS, Machine, Namespace, Verb, flag, option
-from holdfast.cli.output import Column, Table, counted, on_screen
+from holdfast.cli.output import Column, Table, counted, on_screen, table_of
+from holdfast.cli.progress import progress_bar
 from holdfast.core.errors import UsageError
 from holdfast.flows.repo_scan import RepositoryLook, look
 from holdfast.model.knowledge import Convention, Items, Knowledge, usefulness
@@ -43,7 +45,7 @@ VERBS = {
 
 def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
-    with scan_progress(show=not options.json and sys.stderr.isatty()) as progress:
+    with scan_progress(show=not options.json) as progress:
         found = look(machine, project, keep=options.verb == "scan", progress=progress)
     if options.verb == "context":
         return _context(found.knowledge.now, options.max, options.json)
@@ -81,7 +83,7 @@ def as_json(known: Knowledge) -> dict[str, Any]:
     return {
         **now,
         "scan": {
-            "at": _iso(known.scanned_at),
+            "at": iso(known.scanned_at or None),
             "files": known.looked.listed,
             "sources": known.looked.sources,
             "read": known.looked.read,
@@ -92,12 +94,6 @@ def as_json(known: Knowledge) -> dict[str, Any]:
         },
         "archived": {kind: len(getattr(known.archive, kind)) for kind in now},
     }
-
-
-def _iso(at: float) -> str | None:
-    from datetime import UTC, datetime
-
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds") if at else None
 
 
 def _show_scan(found: RepositoryLook) -> None:
@@ -138,93 +134,65 @@ def _show(known: Knowledge) -> None:
 
 
 def _conventions(now: Items) -> Table:
-    columns = (
-        Column("Convention", style="bold"),
-        Column("For", flexible=True, dispensable=1),
-        Column("What is done", flexible=True, wrapped=True),
-        Column("Sure", align="right"),
-        Column("Seen", align="right", dispensable=2),
-        Column("Shown by", flexible=True, dispensable=3, style="dim"),
+    return table_of(
+        sorted(now.conventions, key=usefulness),
+        (Column("Convention", style="bold"), lambda habit: habit.category.replace("_", " ")),
+        (Column("For", flexible=True, dispensable=1), lambda habit: habit.scope),
+        (Column("What is done", flexible=True, wrapped=True), lambda habit: habit.pattern),
+        (Column("Sure", align="right"), lambda habit: f"{habit.confidence:.2f}"),
+        (
+            Column("Seen", align="right", dispensable=2),
+            lambda habit: f"{habit.count:,}{f'/{habit.count + habit.counter:,}' if habit.counter else ''}",
+        ),
+        (Column("Shown by", flexible=True, dispensable=3, style="dim"), _first_evidence),
     )
-    return Table(columns, [_row(one) for one in sorted(now.conventions, key=usefulness)])
+
+
+def _first_evidence(habit: Convention) -> str:
+    for where in habit.evidence[:1]:
+        return f"{where.path}: {where.field}" if where.field else where.path
+    return ""
 
 
 def _patterns(now: Items) -> Table:
-    columns = (
-        Column("Pattern", style="bold"),
-        Column("What it is", flexible=True, wrapped=True),
-        Column("Files", align="right"),
-        Column("Sure", align="right"),
-        Column("For example", flexible=True, dispensable=1, style="dim"),
+    return table_of(
+        now.patterns,
+        (Column("Pattern", style="bold"), lambda pattern: pattern.name),
+        (Column("What it is", flexible=True, wrapped=True), lambda pattern: pattern.description),
+        (Column("Files", align="right"), lambda pattern: str(pattern.count or len(pattern.files))),
+        (Column("Sure", align="right"), lambda pattern: f"{pattern.confidence:.2f}"),
+        (
+            Column("For example", flexible=True, dispensable=1, style="dim"),
+            lambda pattern: pattern.files[0] if pattern.files else "",
+        ),
     )
-    rows = [
-        [
-            one.name,
-            one.description,
-            str(one.count or len(one.files)),
-            f"{one.confidence:.2f}",
-            *(one.files[:1] or [""]),
-        ]
-        for one in now.patterns
-    ]
-    return Table(columns, rows)
 
 
 def _facts(now: Items) -> Table:
-    columns = (
-        Column("Fact", flexible=True),
-        Column("Kind"),
-        Column("Session", dispensable=1),
-        Column("Sure", align="right"),
-    )
-    shown = now.facts[:_SHOWN_FACTS]
-    return Table(
-        columns, [[one.statement, one.category, one.session[:8], f"{one.confidence:.2f}"] for one in shown]
+    return table_of(
+        now.facts[:_SHOWN_FACTS],
+        (Column("Fact", flexible=True), lambda fact: fact.statement),
+        (Column("Kind"), lambda fact: fact.category),
+        (Column("Session", dispensable=1), lambda fact: fact.session[:8]),
+        (Column("Sure", align="right"), lambda fact: f"{fact.confidence:.2f}"),
     )
 
 
 def _files(now: Items) -> Table:
-    columns = (
-        Column("File", flexible=True, style="bold"),
-        Column("Complexity", align="right"),
-        Column("Changes", align="right"),
-        Column("", dispensable=1),
-        Column("Changes with", flexible=True, dispensable=2, style="dim"),
+    return table_of(
+        now.files[:_SHOWN_FILES],
+        (Column("File", flexible=True, style="bold"), lambda file: file.path),
+        (Column("Complexity", align="right"), lambda file: str(file.complexity)),
+        (Column("Changes", align="right"), lambda file: str(file.changes)),
+        (Column("", dispensable=1), lambda file: "hot" if file.is_hot else ""),
+        (
+            Column("Changes with", flexible=True, dispensable=2, style="dim"),
+            lambda file: file.neighbours[0] if file.neighbours else "",
+        ),
     )
-    rows = [
-        [
-            one.path,
-            str(one.complexity),
-            str(one.changes),
-            "hot" if one.is_hot else "",
-            *(one.neighbours[:1] or [""]),
-        ]
-        for one in now.files[:_SHOWN_FILES]
-    ]
-    return Table(columns, rows)
-
-
-def _row(one: Convention) -> list[str]:
-    seen = f"{one.count:,}/{one.count + one.counter:,}" if one.counter else f"{one.count:,}"
-    where = one.evidence[0] if one.evidence else None
-    shown = f"{where.path}: {where.field}" if where and where.field else where.path if where else ""
-    return [one.category.replace("_", " "), one.scope, one.pattern, f"{one.confidence:.2f}", seen, shown]
 
 
 @contextmanager
 def scan_progress(*, show: bool) -> Iterator[Progress | None]:
-    if not show:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("looking", total=None)
-
-        def advance(what: str, done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total or None, description=f"looking at {what}")
-
-        yield advance
+    with progress_bar(show=show, text="looking", columns=("MofNCompleteColumn",)) as update:
+        yield update and (lambda part, done, total: update(done, total or None, f"looking at {part}"))

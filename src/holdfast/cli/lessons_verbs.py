@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
 
 from holdfast.cli import consent, output
 from holdfast.cli import lesson_views as views
 from holdfast.cli.consent import agreed
-from holdfast.cli.import_ import progress_bar
+from holdfast.cli.import_ import import_progress
 from holdfast.cli.options import Machine, Namespace
 from holdfast.cli.output import Column, flat, plural, table_of
 from holdfast.core.errors import HoldfastError, UsageError
@@ -237,7 +236,7 @@ def _show_sent(sent: extraction.Sent) -> None:
 
 
 def learn(options: Namespace, machine: Machine) -> None:
-    with progress_bar(show=not options.json and sys.stderr.isatty()) as progress:
+    with import_progress(show=not options.json) as progress:
         done = upkeep.relearn(machine, machine.project(), progress, everything=options.all)
     if options.json:
         return output.show_json(

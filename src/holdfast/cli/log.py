@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 
 import msgspec
 
@@ -26,13 +27,10 @@ _BOLD = lazy_regex(r"\*\*(.+?)\*\*")
 
 
 def _count(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = -1
-    if value < 0:
-        raise argparse.ArgumentTypeError("must be a number of sessions, 0 for all")
-    return value
+    with contextlib.suppress(ValueError):
+        if (value := int(text)) >= 0:
+            return value
+    raise argparse.ArgumentTypeError("must be a number of sessions, 0 for all")
 
 
 OPTIONS = (
@@ -52,14 +50,14 @@ def run(options: Namespace, machine: Machine) -> None:
     if options.session:
         entries = [entry_of(entries, options.session)]
     else:
-        if options.branch is not None:
-            entries = [entry for entry in entries if entry.branch == options.branch]
-        if options.decisions:
-            entries = [entry for entry in entries if entry.decisions]
-        if options.grep:
-            wanted = options.grep.casefold()
-            entries = [entry for entry in entries if wanted in render_entry(entry).casefold()]
-        entries = entries[-options.last :] if options.last > 0 else entries
+        entries = [
+            entry
+            for entry in entries
+            if options.branch in (None, entry.branch)
+            and (not options.decisions or entry.decisions)
+            and (not options.grep or options.grep.casefold() in render_entry(entry).casefold())
+        ]
+        entries = entries[-options.last :]  # 0 is all
     if options.json:
         return output.show_json([as_json(entry) for entry in entries])
     for entry in entries:

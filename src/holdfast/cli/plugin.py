@@ -50,7 +50,9 @@ def _tell(made: Made) -> None:
     if made.changed and not made.new and made.update:
         output.lines("Take it over in the agent:", f"  {made.update}")
         return
-    output.lines("Add it in the agent, once:", f"  {' && '.join(made.commands)}")
-    for need in made.needs:
-        output.line(need)
-    output.line("Then enable memory in each repository where you want it: holdfast init --no-wire")
+    output.lines(
+        "Add it in the agent, once:",
+        f"  {' && '.join(made.commands)}",
+        *made.needs,
+        "Then enable memory in each repository where you want it: holdfast init --no-wire",
+    )

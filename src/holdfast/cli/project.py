@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from holdfast.briefing.projects import ProjectSeen, choose, projects_of
 from holdfast.cli import output
+from holdfast.cli.ledger_views import day
 from holdfast.cli.options import SUPPRESS, Machine, Namespace, Verb, flag, of_verb, option
-from holdfast.cli.output import Column, Table
+from holdfast.cli.output import Column, table_of
 from holdfast.core.errors import UsageError
 from holdfast.flows.refresh import refresh
 
@@ -36,44 +37,33 @@ VERBS = {
 
 
 def run(options: Namespace, machine: Machine) -> None:
+    seen = projects_of(machine, machine.project())
+    output.answer(options, seen, lambda: _show(seen))
+
+
+def run_use(options: Namespace, machine: Machine) -> None:
     project = machine.project()
-    if options.verb == "use":
-        if bool(options.name) == options.default:
-            raise UsageError("name a project, or say --default", fix="holdfast project lists them")
-        branch, name = choose(machine, project, options.name or "", options.branch)
-        refresh(machine, project)
-        output.answer(
-            options,
-            {"branch": branch, "project": name},
-            f"Sessions on {branch} belong to {name} from now on.",
-        )
-        return
-    seen = projects_of(machine, project)
-    if options.json:
-        output.show_json(seen)
-    else:
-        _show(seen)
+    if bool(options.name) == options.default:
+        raise UsageError("name a project, or say --default", fix="holdfast project lists them")
+    branch, name = choose(machine, project, options.name or "", options.branch)
+    refresh(machine, project)
+    output.answer(
+        options, {"branch": branch, "project": name}, f"Sessions on {branch} belong to {name} from now on."
+    )
 
 
 def _show(seen: list[ProjectSeen]) -> None:
-    columns = [
-        Column(""),
-        Column("Project"),
-        Column("Sessions", "right"),
-        Column("Last"),
-        Column("Branches", flexible=True),
-        Column("Paths", flexible=True),
-    ]
-    rows = [
-        [
-            "*" if entry.current else "",
-            entry.name,
-            str(entry.sessions),
-            entry.last.astimezone().strftime("%Y-%m-%d") if entry.last else "-",
-            ", ".join(entry.branches) or ("all others" if entry.default else "-"),
-            ", ".join(entry.paths) or "-",
-        ]
-        for entry in seen
-    ]
-    output.show(Table(columns, rows))
+    table = table_of(
+        seen,
+        (Column(""), lambda entry: "*" if entry.current else ""),
+        (Column("Project"), lambda entry: entry.name),
+        (Column("Sessions", "right"), lambda entry: str(entry.sessions)),
+        (Column("Last"), lambda entry: day(entry.last)[:10] if entry.last else "-"),
+        (
+            Column("Branches", flexible=True),
+            lambda entry: ", ".join(entry.branches) or ("all others" if entry.default else "-"),
+        ),
+        (Column("Paths", flexible=True), lambda entry: ", ".join(entry.paths) or "-"),
+    )
+    output.show(table)
     output.line("* is the project that the branch checked out here works on.")

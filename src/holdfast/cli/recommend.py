@@ -10,8 +10,7 @@ from holdfast.cli import output
 from holdfast.cli.ledger_figures import interval
 from holdfast.cli.ledger_views import as_json, day, short_id
 from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.cli.output import Column, Table, dollars, minutes, percent, short_model
-from holdfast.cli.output import number as number_of
+from holdfast.cli.output import Column, Table, dollars, minutes, percent, plural, short_model, table_of
 from holdfast.core.errors import UsageError
 from holdfast.flows.advise import advise
 from holdfast.ledger import rows as ledgers
@@ -51,79 +50,57 @@ def run(options: Namespace, machine: Machine) -> None:
     ledgers.check_beside_goal(machine, options.places)
     rows, problems = ledgers.read_all(machine, machine.project(), options.places, Filter())
     output.warn_all(problems)
-    told = advise(machine, options.goal, rows, options.objective)
-    if options.json:
-        like = [{**as_json(one.entry), "score": one.score, "why": one.why} for one in told.like[:20]]
-        output.show_json({**msgspec.to_builtins(told, str_keys=True, enc_hook=str), "like": like})
-    else:
-        _show(told)
+    advice = advise(machine, options.goal, rows, options.objective)
+    like = [{**as_json(one.entry), "score": one.score, "why": one.why} for one in advice.like[:20]]
+    value = {**msgspec.to_builtins(advice, str_keys=True, enc_hook=str), "like": like}
+    output.answer(options, value, lambda: _show(advice))
 
 
-def _show(told: Recommendation) -> None:
-    output.heading(("Recommendation: " if told.model else "") + told.sentence)
-    goal = told.goal
+def _show(advice: Recommendation) -> None:
+    output.heading(("Recommendation: " if advice.model else "") + advice.sentence)
+    goal = advice.goal
     about = [part for part in (goal.kind, goal.complexity, goal.framework or goal.project_type) if part]
-    more = f", {told.left_out} more without a known model or result" if told.left_out else ""
-    number = f"{told.sessions} judged session{'s' if told.sessions != 1 else ''}{more}"
+    more = f", {advice.left_out} more without a known model or result" if advice.left_out else ""
+    number = f"{plural(advice.sessions, 'judged session')}{more}"
     output.aside(f"goal: {' '.join(goal.words) or '?'} ({', '.join(about)}); {number}")
-    if told.candidates:
+    if advice.candidates:
         output.line()
-        output.show(_candidates(told.candidates))
+        output.show(_candidates(advice.candidates))
         output.aside(
             "Failure rates are for this goal, difficulty taken out; the range holds the true one 95 times of 100."
         )
-    if told.like:
+    if advice.like:
         output.section("Rests on, among others")
-        output.show(_rests_on([one.entry for one in told.like[:MOST_SHOWN]]))
+        output.show(_rests_on([one.entry for one in advice.like[:MOST_SHOWN]]))
 
 
-def _rests_on(entries: Sequence[LedgerEntry]) -> Table:
-    return Table(
-        columns=(
-            Column("Session", style="cyan"),
-            Column("When", dispensable=2),
-            Column("Model", dispensable=1),
-            Column("Outcome"),
-            Column("Failed", "right"),
-            Column("Cost", "right", dispensable=3),
-            Column("Goal", flexible=True),
+def _candidates(candidates: Sequence[ModelEstimate]) -> Table:
+    return table_of(
+        candidates,
+        (Column("Model", style="cyan"), lambda one: short_model(one.model)),
+        (Column("Sessions", "right"), lambda one: str(one.sessions)),
+        (
+            Column("Like this", "right", dispensable=1),
+            lambda one: f"{one.like} ({one.like_failed} failed)" if one.like else "0",
         ),
-        rows=[
-            (
-                short_id(entry.session),
-                day(entry.timestamp)[:10],
-                short_model(entry.model),
-                entry.outcome or "?",
-                number_of(entry.failed),
-                dollars(entry.cost_usd),
-                " ".join(entry.goal),
-            )
-            for entry in entries
-        ],
+        (
+            Column("Fails", "right"),
+            lambda one: f"{percent(one.failure_rate)}{interval(one.failure_interval)}",
+        ),
+        (Column("Cost", "right", dispensable=2), lambda one: dollars(one.cost)),
+        (Column("Per success", "right"), lambda one: dollars(one.cost_per_success)),
+        (Column("Time per success", "right", dispensable=3), lambda one: minutes(one.minutes_per_success)),
     )
 
 
-def _candidates(candidates: tuple[ModelEstimate, ...]) -> Table:
-    return Table(
-        columns=(
-            Column("Model", style="cyan"),
-            Column("Sessions", "right"),
-            Column("Like this", "right", dispensable=1),
-            Column("Fails", "right"),
-            Column("Cost", "right", dispensable=2),
-            Column("Per success", "right"),
-            Column("Time per success", "right", dispensable=3),
-        ),
-        rows=[
-            (
-                short_model(one.model),
-                str(one.sessions),
-                f"{one.like} ({one.like_failed} failed)" if one.like else "0",
-                f"{percent(one.failure_rate)}{interval(one.failure_interval)}",
-                dollars(one.cost),
-                dollars(one.cost_per_success),
-                minutes(one.minutes_per_success),
-            )
-            for one in candidates
-        ],
+def _rests_on(entries: Sequence[LedgerEntry]) -> Table:
+    return table_of(
+        entries,
+        (Column("Session", style="cyan"), lambda entry: short_id(entry.session)),
+        (Column("When", dispensable=2), lambda entry: day(entry.timestamp)[:10]),
+        (Column("Model", dispensable=1), lambda entry: short_model(entry.model)),
+        (Column("Outcome"), lambda entry: entry.outcome or "?"),
+        (Column("Failed", "right"), lambda entry: output.number(entry.failed)),
+        (Column("Cost", "right", dispensable=3), lambda entry: dollars(entry.cost_usd)),
+        (Column("Goal", flexible=True), lambda entry: " ".join(entry.goal)),
     )

@@ -58,20 +58,15 @@ def run(options: Namespace, machine: Machine) -> None:
 
 
 def _what(done: Restored) -> str:
-    files = f"{done.files} file{'s' if done.files != 1 else ''}, {amount(done.bytes)}"
+    files = f"{output.plural(done.files, 'file')}, {amount(done.bytes)}"
     return f"{done.title}'s memory as of {done.made[:10]} ({files}, from holdfast {done.version})"
 
 
 def _show_merge(done: Restored, *, dry_run: bool) -> None:
     counts = [(getattr(done.added, kind), name) for kind, name in _KINDS.items()]
-    parts = [f"{count} {_plural(name) if count != 1 else name}" for count, name in counts if count]
+    parts = [output.plural(count, name).replace("entrys", "entries") for count, name in counts if count]
     if not parts:
-        output.line(f"Everything of {_what(done)} is here already.")
-        return
+        return output.line(f"Everything of {_what(done)} is here already.")
     output.line(f"{'Would add' if dry_run else 'Added'} from {_what(done)}: {', '.join(parts)}.")
     if not dry_run:
         output.line("What was here is unchanged.")
-
-
-def _plural(name: str) -> str:
-    return f"{name[:-1]}ies" if name.endswith("ry") else f"{name}s"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 
 from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag, option
+from holdfast.cli.options import Machine, Namespace, flag, moment_from, option
 from holdfast.cli.output import EMPTY, counted
-from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.core.errors import HoldfastError
 from holdfast.flows.roi import roi
 from holdfast.ledger.roi import OBSERVED, Compression, Injected, Lines, Questions, Roi, Sessions, Stage
 from holdfast.ledger.rows import read_ledger, rows
@@ -44,7 +43,7 @@ OPTIONS = (
 
 
 def run(options: Namespace, machine: Machine) -> None:
-    found = roi(machine.project(), _day(options.since))
+    found = roi(machine.project(), moment_from(options.since))
     if options.json:
         output.show_json(found)
     elif _empty(found):
@@ -53,18 +52,8 @@ def run(options: Namespace, machine: Machine) -> None:
         _Page(how=options.how).show(found)
 
 
-def _day(text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-        return moment if moment.tzinfo else moment.astimezone()
-    except (ValueError, OverflowError, OSError) as error:
-        raise UsageError(f"{text!r} is no date", fix="Write it as YYYY-MM-DD") from error
-
-
 def _nothing(project: Project, since: str | None) -> str:
-    """Rows without a record tell what a session cost, but neither what it opened nor what it was told."""
+    """Rows without a record say what a session cost, but neither what it opened nor what it was told."""
     try:
         by_hand = len(rows(read_ledger(project)))
     except HoldfastError:
@@ -92,7 +81,7 @@ class _Page:
     """The figures, each with how it was counted where that is asked for."""
 
     def __init__(self, *, how: bool) -> None:
-        self._told = how
+        self._explains = how
 
     def show(self, found: Roi) -> None:
         self._show_sessions(found.sessions)
@@ -107,7 +96,7 @@ class _Page:
             output.section("Notes")
             for note in notes:
                 output.aside(note, 2)
-        if not self._told:
+        if not self._explains:
             output.line()
             output.aside("holdfast roi --how says below each figure how it was counted.")
 
@@ -117,14 +106,14 @@ class _Page:
         _pair("counted", f"{told.sessions.n:,}", f"{others.sessions.n:,}")
         self._how(f"with: {told.sessions.formula}")
         self._how(f"without: {others.sessions.formula}")
-        self._show_spreads("cost", told.cost, others.cost, apart.cost if apart else None, _dollars)
-        self._show_spreads(
-            "active time", told.minutes, others.minutes, apart.minutes if apart else None, _minutes
-        )
-        self._show_spreads("tokens", told.tokens, others.tokens, apart.tokens if apart else None, _amount)
-        self._show_spreads(
-            "files only opened", told.opened, others.opened, apart.opened if apart else None, _decimal
-        )
+        for name, field, shown in (
+            ("cost", "cost", _dollars),
+            ("active time", "minutes", "{:,.1f} min".format),
+            ("tokens", "tokens", _amount),
+            ("files only opened", "opened", "{:,.1f}".format),
+        ):
+            spreads = getattr(told, field), getattr(others, field)
+            self._show_spreads(name, *spreads, getattr(apart, field, None), shown)
         one, other = told.failures, others.failures
         _pair(
             "failure rate per task",
@@ -152,7 +141,7 @@ class _Page:
         shown: Callable[[float], str],
     ) -> None:
         _pair(f"{name}, median", _with_n(one.value, one.n, shown), _with_n(other.value, other.n, shown))
-        if self._told:
+        if self._explains:
             _pair("  mean", _value(one.mean, shown) or NONE, _value(other.mean, shown) or NONE)
         if difference is not None:
             self._show_difference(difference, shown)
@@ -209,15 +198,16 @@ class _Page:
             ("read : kept", found.ratio, "files"),
             ("read : told", found.told_ratio, "sessions"),
         ):
-            value = f"{_times(figure.value)} : 1" if figure.value is not None else figure.note
+            value = _value(figure.value, _times) or figure.note
             self._figure(name, value, figure.n if figure.value is not None else 0, noun, figure.formula)
 
     def _show_questions(self, found: Questions) -> None:
         output.section("Questions")
-        self._figure("answered from the record", _value(found.offered.value, _amount), found.offered.n, "repeats",
-                found.offered.formula)  # fmt: skip
-        self._figure("asked again all the same", _value(found.asked_again.value, _amount), found.asked_again.n, "asked",
-                found.asked_again.formula)  # fmt: skip
+        for name, figure, noun in (
+            ("answered from the record", found.offered, "repeats"),
+            ("asked again all the same", found.asked_again, "asked"),
+        ):
+            self._figure(name, _value(figure.value, _amount), figure.n, noun, figure.formula)
 
     def _show_stages(self, stages: Sequence[Stage]) -> None:
         output.section(
@@ -234,20 +224,17 @@ class _Page:
             _pair(f"sessions {stage.sessions}", *cells)
         self._how(f"files: {stages[0].files.formula}")
         self._how(f"dead ends: {stages[0].dead_ends.formula}")
-        if self._told:
+        if self._explains:
             output.aside(RE_EXPLAINING, 4)
 
     def _how(self, formula: str) -> None:
-        if self._told:
+        if self._explains:
             output.aside(f"= {formula}", 4)
 
     def _figure(self, name: str, value: str, n: int, noun: str, formula: str) -> None:
         base = f"   n={n:,} {noun[:-1] if n == 1 and noun.endswith('s') else noun}" if n else ""
         output.line(f"  {name:<{_LABEL - 2}}{value}{base}")
         self._how(formula)
-
-
-# --- lines ---------------------------------------------------------------------------------------------
 
 
 def _pair(name: str, one: str, other: str) -> None:
@@ -270,20 +257,12 @@ def _dollars(value: float) -> str:
     return f"${value:,.4f}" if 0 < value < 0.01 else f"${value:,.2f}"
 
 
-def _minutes(value: float) -> str:
-    return f"{value:,.1f} min"
-
-
 def _amount(value: float) -> str:
     return f"{round(value):,}"
 
 
-def _decimal(value: float) -> str:
-    return f"{value:,.1f}"
-
-
 def _times(value: float) -> str:
-    return f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
+    return f"{value:,.{1 if value < 100 else 0}f} : 1"
 
 
 def _percent(value: float) -> str:

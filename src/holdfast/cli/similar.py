@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.cli import output
 from holdfast.cli.ledger_views import as_json, day, short_id
 from holdfast.cli.options import Machine, Namespace, at_least_one, flag, option
-from holdfast.cli.output import EMPTY, Column, Table, dollars, short_model
+from holdfast.cli.output import EMPTY, Column, dollars, short_model, table_of
 from holdfast.core.errors import UsageError
 from holdfast.flows.advise import like
 from holdfast.ledger import rows as ledgers
@@ -33,39 +33,23 @@ def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     rows, problems = ledgers.read_all(machine, project, options.places, Filter())
     output.warn_all(problems)
-    _, found = like(machine, options.goal, rows, options.most, None if options.places else project)
-    if options.json:
-        return output.show_json([{**as_json(one.entry), "score": one.score, "why": one.why} for one in found])
-    if not rows:
-        return output.line(EMPTY)
-    if not found:
-        return output.line(f"No session of {len(rows)} was about anything like this.")
-    output.show(
-        Table(
-            columns=(
-                Column("Session", style="cyan"),
-                Column("When", dispensable=1),
-                Column("Model", dispensable=3),
-                Column("Outcome"),
-                Column("Failed", "right"),
-                Column("Cost", "right", dispensable=2),
-                Column("Goal", flexible=True),
-                Column("Why", flexible=True, dispensable=4),
-            ),
-            rows=[
-                (
-                    short_id(one.entry.session),
-                    day(one.entry.timestamp)[:10],
-                    short_model(one.entry.model),
-                    one.entry.outcome or "?",
-                    _failed(one.entry.failed, one.entry.failures),
-                    dollars(one.entry.cost_usd),
-                    " ".join(one.entry.goal),
-                    one.why,
-                )
-                for one in found
-            ],
-        )
+    _, past = like(machine, options.goal, rows, options.most, None if options.places else project)
+    table = table_of(
+        past,
+        (Column("Session", style="cyan"), lambda one: short_id(one.entry.session)),
+        (Column("When", dispensable=1), lambda one: day(one.entry.timestamp)[:10]),
+        (Column("Model", dispensable=3), lambda one: short_model(one.entry.model)),
+        (Column("Outcome"), lambda one: one.entry.outcome or "?"),
+        (Column("Failed", "right"), lambda one: _failed(one.entry.failed, one.entry.failures)),
+        (Column("Cost", "right", dispensable=2), lambda one: dollars(one.entry.cost_usd)),
+        (Column("Goal", flexible=True), lambda one: " ".join(one.entry.goal)),
+        (Column("Why", flexible=True, dispensable=4), lambda one: one.why),
+    )
+    nothing = f"No session of {len(rows)} was about anything like this." if rows else EMPTY
+    output.answer(
+        options,
+        [{**as_json(one.entry), "score": one.score, "why": one.why} for one in past],
+        table if past else nothing,
     )
 
 

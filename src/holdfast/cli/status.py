@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.cli import output
 from holdfast.cli.ledger_views import as_json, day, short_id
 from holdfast.cli.options import Machine, Namespace, flag
-from holdfast.cli.output import dollars, place, short_model
+from holdfast.cli.output import dollars, place, plural, short_model
 from holdfast.flows.status import Status, status_of
 
 MOST_SHOWN = 3
@@ -43,9 +43,7 @@ def run(options: Namespace, machine: Machine) -> None:
 
 
 def _show(status: Status) -> None:
-    output.heading(
-        f"{status.project}: {status.sessions} session{'s' if status.sessions != 1 else ''} in the ledger"
-    )
+    output.heading(f"{status.project}: {plural(status.sessions, 'session')} in the ledger")
     if last := status.last:
         output.lines(
             f"  last     {short_id(last.session)}  {day(last.timestamp)}  {last.agent or '?'}, "
@@ -55,15 +53,15 @@ def _show(status: Status) -> None:
     for number, step in enumerate(status.next[:MOST_SHOWN]):
         output.line(f"  {'next' if not number else '':<8} {output.cut(step, LONGEST)}")
     counts = [
-        f"{count} {what}{'s' if count != 1 else ''}: holdfast {command}"
-        for count, what, command in (
+        f"{plural(count, item)}: holdfast {command}"
+        for count, item, command in (
             (status.todo, "to-do", "todo"),
             (status.questions, "open question", "questions"),
         )
         if count
     ]
-    lessons = f"{status.candidates} proposed lesson{'s' if status.candidates != 1 else ''}"
-    transcripts = f"{status.waiting} transcript{'s' if status.waiting != 1 else ''} to read"
+    lessons = plural(status.candidates, "proposed lesson")
+    transcripts = f"{plural(status.waiting, 'transcript')} to read"
     how = "import" if status.sessions else "init (import only reads them)"
     whose = "shared in git" if status.shared else "yours alone"
     for wanted, line in (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
-from holdfast.cli.history import lines, moment, why
+from holdfast.cli.history import lines, why
+from holdfast.cli.ledger_views import day
 from holdfast.cli.options import Machine, Namespace, at_least_one, flag, option
 from holdfast.cli.output import Column, Table, counted
 from holdfast.core.errors import StoreError, UsageError
@@ -87,7 +88,7 @@ def _show(files: list[Undone], options: Namespace, words: tuple[str, str]) -> No
         newest = max((change for one in files for change in one.changes), key=lambda change: change.n)
         what = _NAMES.get(newest.reason) or why(newest.reason)
         of = f", {counted(len(files), 'file')}" if len(files) > 1 else ""
-        output.line(f"{taken}: {what} of {moment(newest.at)}{of}.")
+        output.line(f"{taken}: {what} of {day(newest.at)}{of}.")
     _list(files, options)
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast import __version__
-from holdfast.agents.host_contract import SCOPES, Scope
+from holdfast.agents.host_contract import SCOPES
 from holdfast.agents.registry import HOSTS, hosts
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
 from holdfast.cli.export import amount
-from holdfast.cli.install import as_json, show_all
+from holdfast.cli.install import as_json, planned, show_all
 from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.core.errors import UsageError
 from holdfast.flows.hosts import Plan, host_for, plan_uninstall, still_wired, uninstall
 from holdfast.flows.plugins import made_before
 from holdfast.flows.portability import Purged, plan_purge, purge
-from holdfast.store.project import Project
 
 DESCRIPTION = """Takes holdfast's hooks out of an agent's configuration. A file that nobody changed since becomes
 what it was before, to the byte; from any other only our entries are removed. Memory stays where it is, unless you
@@ -42,7 +41,13 @@ def run(options: Namespace, machine: Machine) -> int:
     project = machine.project()
     scopes = (options.scope,) if options.scope else SCOPES
     agents = list(hosts()) if options.all else [options.agent]
-    plans, problems = _planned(machine, project, agents, scopes, options.all)
+    # With --all, an agent whose file cannot be read must not keep our hooks in all the others.
+    plans, problems = planned(
+        agents,
+        lambda agent: plan_uninstall(machine, project, agent, scopes),
+        named=not options.all,
+        otherwise="left as it is",
+    )
     purged = plan_purge(project) if options.purge else None
     if not options.json:
         show_all(plans, full=options.diff)
@@ -79,21 +84,6 @@ def run(options: Namespace, machine: Machine) -> int:
     return 1 if refused or problems else 0
 
 
-def _planned(
-    machine: Machine, project: Project, agents: Sequence[str], scopes: Sequence[Scope], every: bool
-) -> tuple[list[Plan], list[str]]:
-    """What goes. Of every agent, one whose file cannot be read must not keep our hooks in all the others."""
-    plans, problems = [], []
-    for agent in agents:
-        try:
-            plans.append(plan_uninstall(machine, project, agent, scopes))
-        except HoldfastError as error:
-            if not every:
-                raise
-            problems.append(f"{host_for(agent).title} is left as it is: {error.line()}")
-    return plans, problems
-
-
 def _tell_what_stays(machine: Machine, plans: Sequence[Plan]) -> None:
     """Of all that was ever wired, what only another place can take out."""
     for path in still_wired(machine, plans):
@@ -123,9 +113,10 @@ def _show_purge(purged: Purged | None, options: Namespace) -> None:
         return
     kept = "without a backup" if options.no_backup else "after a backup in ~/.holdfast/backups"
     size = f"{output.counted(purged.files, 'file')}, {amount(purged.bytes)}"
-    output.line(f"To be removed {kept}: {output.place(purged.memory)} ({size})")
-    for path in purged.shown:
-        output.line(f"  and {output.place(path)}")
+    output.lines(
+        f"To be removed {kept}: {output.place(purged.memory)} ({size})",
+        *(f"  and {output.place(path)}" for path in purged.shown),
+    )
 
 
 def _as_json(plans: list[Plan], purged: Purged | None, options: Namespace) -> object:

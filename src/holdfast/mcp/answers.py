@@ -1,11 +1,12 @@
-"""What each tool answers: the application is asked, and what it says becomes text, memory always as fenced data."""
+"""What each tool answers: it calls the application and makes text of the result, with memory as fenced data."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.core.errors import StoreError, UsageError
 from holdfast.core.fence import wrap
@@ -14,6 +15,9 @@ from holdfast.guard.hidden_text import visible
 from holdfast.mcp import tools
 from holdfast.store.machine import Machine
 
+if TYPE_CHECKING:
+    from holdfast.memory.merging import Contradiction
+
 LONGEST_LINE = 600
 MOST_LIKE = 5
 _SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -21,19 +25,15 @@ _SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 def answer(machine: Machine, name: str, arguments: object, client: str = "") -> str:
     """The text for a tool call; a HoldfastError says in one line why there is none."""
-    given = tools.parse(name, arguments)  # which knows what is no tool
+    given = tools.parse(name, arguments)  # refuses an unknown tool
     return _ANSWERS[name](machine, given, client)
 
 
 def fenced(lines: Iterable[str], longest: int = LONGEST_LINE) -> str:
     """Lines of memory as data, hidden text shown, none longer than a screen holds."""
     id = "".join(_SIGNS[byte % len(_SIGNS)] for byte in os.urandom(6))
-    return wrap([_line(line, longest) for line in lines], id)
-
-
-def _line(text: str, longest: int) -> str:
-    shown = visible(text)
-    return shown if len(shown) <= longest else f"{shown[:longest]}…"
+    shown = map(visible, lines)
+    return wrap([line if len(line) <= longest else f"{line[:longest]}…" for line in shown], id)
 
 
 def _flat(text: str) -> str:
@@ -43,9 +43,6 @@ def _flat(text: str) -> str:
 def _id(id: str) -> str:
     """As `correct` and `open` take it."""
     return id.removeprefix("lesson:")
-
-
-# --- reading -------------------------------------------------------------------------------------------
 
 
 def _recall(machine: Machine, given: tools.Recall, client: str) -> str:
@@ -110,9 +107,6 @@ def _recommend(machine: Machine, given: tools.Recommend, client: str) -> str:
     return fenced(map(_flat, lines))
 
 
-# --- keeping -------------------------------------------------------------------------------------------
-
-
 def _remember(machine: Machine, given: tools.Remember, client: str) -> str:
     permit(machine, reads=False, writes=True)
     return _KEEPERS[given.kind](machine, given, client)
@@ -122,11 +116,9 @@ def _decision(machine: Machine, given: tools.Remember, client: str) -> str:
     from holdfast.flows.questions import decide
 
     done = decide(machine, given.text, given.because, "agent")
-    kept = done.decision
-    said = (
-        f"{kept.id} recorded as a decision." if done.status == "recorded" else f"{kept.id} says that already."
-    )
-    return _with_clashes(said, [(clash.one.id, clash.one.text) for clash in done.contradictions])
+    status = "recorded as a decision" if done.status == "recorded" else "says that already"
+    said = f"{done.decision.id} {status}."
+    return _with_clashes(said, done.contradictions)
 
 
 def _fact(machine: Machine, given: tools.Remember, client: str) -> str:
@@ -143,7 +135,7 @@ def _fact(machine: Machine, given: tools.Remember, client: str) -> str:
         "added": f"{fact.id} recorded as a fact ({fact.category}).",
         "revived": f"{fact.id} was retired and stands again.",
     }.get(done.status, f"{fact.id} says that already, and is verified today.")
-    return _with_clashes(said, [(clash.one.id, clash.one.text) for clash in done.contradictions])
+    return _with_clashes(said, done.contradictions)
 
 
 def _finding(machine: Machine, given: tools.Remember, client: str) -> str:
@@ -176,25 +168,23 @@ _KEEPERS: dict[str, Callable[[Machine, tools.Remember, str], str]] = {
 }
 
 
-def _with_clashes(said: str, clashes: list[tuple[str, str]]) -> str:
+def _with_clashes(said: str, clashes: Sequence[Contradiction[Any]]) -> str:
     if not clashes:
         return said
-    lines = fenced(f"{id}: {_flat(text)}" for id, text in clashes)
+    lines = fenced(f"{clash.one.id}: {_flat(clash.one.text)}" for clash in clashes)
     return f"{said} It contradicts what is kept; both stay until one is rejected with correct:\n{lines}"
 
 
 def _question(machine: Machine, given: tools.Question, client: str) -> str:
     if given.answer.strip():
         return _answered(machine, given)
-    from holdfast.flows.questions import Reply, ask, count_answer
+    from holdfast.flows.questions import ask, count_answer
 
     record = may_write(machine, permit(machine, reads=True, writes=False))
-    reply: Reply = ask(machine, given.question, record=record)
+    reply = ask(machine, given.question, record=record)
     if reply.status == "answered" and record:
-        try:
+        with suppress(StoreError):  # the answer is worth more than having counted it
             count_answer(machine, reply)
-        except StoreError:  # the answer is worth more than having counted it
-            pass
     said = {
         "answered": "Answered in the record:",
         "recorded": f"Not answered yet. Kept as {reply.id}.",
@@ -219,14 +209,12 @@ def _answered(machine: Machine, given: tools.Question) -> str:
 
     permit(machine, reads=False, writes=True)
     closed = close(machine, given.question, given.answer, "agent")
-    said = (
-        f"{closed.question.id} "
-        + {
-            "answered": "answered.",
-            "recorded": "recorded with its answer.",
-            "unchanged": "was answered so already.",
-        }[closed.status]
-    )
+    status = {
+        "answered": "answered.",
+        "recorded": "recorded with its answer.",
+        "unchanged": "was answered so already.",
+    }
+    said = f"{closed.question.id} {status[closed.status]}"
     if closed.before is None:
         return said
     return f"{said} The earlier answer, which no longer counts:\n{fenced([_flat(closed.before.answer)])}"

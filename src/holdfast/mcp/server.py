@@ -11,6 +11,8 @@ import os
 import sys
 import threading
 import time
+from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -26,9 +28,15 @@ from holdfast.core.patterns import lazy_regex
 from holdfast.hooks.enabled import enabled_at
 from holdfast.mcp.tools import INSTRUCTIONS, TOOLS
 
-# The client's end of the pipe: lines of at most so many characters, and nothing of ours lives longer than it.
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
 
-MOST_LINE = 4_000_000  # bytes; no call of ours needs more, and what is longer is not even held
+    from holdfast.store.machine import Machine
+
+    Context = ServerRequestContext[Any]
+
+SCHEME = "holdfast:///"
+MOST_LINE = 4_000_000  # bytes; no call needs more, and a longer line is not held in memory
 _LOOK_EVERY_S = 2.0
 _ENDS = 4_096
 _ID = lazy_regex(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{1,100}")')
@@ -39,8 +47,8 @@ _ESCAPE = lazy_regex(
 
 
 class BoundedLines:
-    """Standard input by the line. For one that is too long a call of no known method stands, with its id: an error
-    is answered to it, and the client does not wait for ever."""
+    """Standard input by the line. One that is too long becomes a call of an unknown method with the same id: the client
+    gets an error instead of waiting for ever."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -54,21 +62,21 @@ class BoundedLines:
             tail = (tail + rest[-_ENDS:])[-_ENDS:]
             if rest.endswith(b"\n"):
                 break
-        found = _ID.search(head) or _ID.search(tail)
-        if found is None:
-            return "\n"
-        return f'{{"jsonrpc":"2.0","id":{found[1].decode()},"method":"holdfast/line-too-long"}}\n'
+        id = _ID.search(head) or _ID.search(tail)
+        return (
+            f'{{"jsonrpc":"2.0","id":{id[1].decode()},"method":"holdfast/line-too-long"}}\n' if id else "\n"
+        )
 
 
 def _whole_characters(line: bytes) -> bytes:
-    """With a sign in place of half a character (`\\ud83d` alone): such a call would not be answered."""
+    """Replaces half a character (`\\ud83d` alone): the SDK would not answer such a call."""
     if not _HALF.search(line):
         return line
     return _ESCAPE.sub(lambda found: rb"\ufffd" if found["half"] else found[0], line)
 
 
 def own_input() -> IO[bytes]:
-    """The client's pipe under another number: what the application starts must not read from it."""
+    """The client's pipe under another number: processes of the application must not read from it."""
     private = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -77,7 +85,7 @@ def own_input() -> IO[bytes]:
 
 
 def end_with_parent(busy: threading.Lock) -> None:
-    """Ends the process when its parent is gone though somebody still holds the pipe; a call under way is finished."""
+    """Ends the process when its parent is gone, even if another process holds the pipe; finishes a call under way."""
     if sys.platform == "win32":
         return  # there a parent's end closes the pipe
     parent = os.getppid()
@@ -91,28 +99,13 @@ def end_with_parent(busy: threading.Lock) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-if TYPE_CHECKING:
-    from mcp.server.context import ServerRequestContext
-
-    from holdfast.store.machine import Machine
-
-    Context = ServerRequestContext[Any]
-
-SCHEME = "holdfast:///"
-
-
 class Session:
     """One client: one call at a time, each on the memory of the directory in which the server was started."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._busy = threading.Lock()
-        self._machine: Machine | None = None
+        self.busy = threading.Lock()
         self.offers = enabled_at(os.path.abspath(directory), dict(os.environ))
-
-    @property
-    def busy(self) -> threading.Lock:
-        return self._busy
 
     async def list_tools(
         self, ctx: Context, params: types.PaginatedRequestParams | None
@@ -130,7 +123,7 @@ class Session:
         )
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        client = _client_name(ctx)
+        client = ctx.session.client_params.client_info.name if ctx.session.client_params else ""
         text, failed = await anyio.to_thread.run_sync(
             self._answer, params.name, params.arguments or {}, client
         )
@@ -144,31 +137,28 @@ class Session:
     async def read_resource(
         self, ctx: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        uri = str(params.uri)
-        text = await anyio.to_thread.run_sync(self._file, uri)
+        text = await anyio.to_thread.run_sync(self._file, str(params.uri))
         contents = types.TextResourceContents(uri=params.uri, mime_type="text/markdown", text=text)
         return types.ReadResourceResult(contents=[contents])
 
-    # --- in a thread of its own, one at a time -------------------------------------------------------------
-
     def _answer(self, name: str, arguments: dict[str, Any], client: str) -> tuple[str, bool]:
-        with self._busy:
+        with self.busy:
             try:
                 from holdfast.mcp.answers import answer
 
-                return answer(self._known_machine(), name, arguments, client), False
+                return answer(self._machine, name, arguments, client), False
             except HoldfastError as error:
                 return _one_line(error.line()), True
             except Exception as error:
                 return self._fault(f"mcp {name}", error), True
 
     def _resources(self) -> list[types.Resource]:
-        with self._busy:
+        with self.busy:
             try:
                 from holdfast.flows.agent_access import permit
                 from holdfast.flows.open import readable_files
 
-                project = permit(self._known_machine(), reads=True, writes=False)
+                project = permit(self._machine, reads=True, writes=False)
                 return [
                     types.Resource(
                         name=file.name,
@@ -182,15 +172,14 @@ class Session:
                 return []  # a list cannot say why; every tool does
 
     def _file(self, uri: str) -> str:
-        with self._busy:
+        with self.busy:
             try:
                 from holdfast.flows.agent_access import permit
                 from holdfast.flows.open import read_whole
                 from holdfast.mcp.answers import fenced
 
-                machine = self._known_machine()
-                project = permit(machine, reads=True, writes=False)
-                text = read_whole(machine, project, uri.removeprefix(SCHEME))
+                project = permit(self._machine, reads=True, writes=False)
+                text = read_whole(self._machine, project, uri.removeprefix(SCHEME))
                 return fenced(text.rstrip().split("\n"), longest=4_000)
             except HoldfastError as error:
                 raise MCPError(code=types.INVALID_PARAMS, message=_one_line(error.line())) from error
@@ -199,21 +188,17 @@ class Session:
                     code=types.INTERNAL_ERROR, message=self._fault("mcp resource", error)
                 ) from error
 
-    def _known_machine(self) -> Machine:
-        if self._machine is None:
-            from holdfast.flows.agent_access import AgentMachine
+    @cached_property
+    def _machine(self) -> Machine:
+        from holdfast.flows.agent_access import AgentMachine
 
-            self._machine = AgentMachine(cwd=self._directory)
-        return self._machine
+        return AgentMachine(cwd=self._directory)
 
     def _fault(self, what: str, error: Exception) -> str:
-        said = f"{type(error).__name__}: {error}"
-        try:
+        with suppress(Exception):  # the answer is what counts
             from holdfast.flows.agent_access import note_fault
 
-            note_fault(self._known_machine(), f"{what}: {said}")
-        except Exception:
-            pass  # the answer is what counts
+            note_fault(self._machine, f"{what}: {type(error).__name__}: {error}")
         return _one_line(f"{type(error).__name__}. This is a fault of holdfast; holdfast doctor shows it.")
 
 
@@ -221,11 +206,6 @@ def _one_line(text: str) -> str:
     from holdfast.guard.hidden_text import visible
 
     return visible(" ".join(text.split()))
-
-
-def _client_name(ctx: Context) -> str:
-    params = ctx.session.client_params
-    return params.client_info.name if params is not None else ""
 
 
 def serve(directory: Path) -> None:
@@ -239,12 +219,13 @@ def serve(directory: Path) -> None:
     except KeyboardInterrupt:
         code = 130
     except BaseException:
-        pass  # the client is gone: there is nobody left to tell
+        pass  # the client is gone
     os._exit(code)  # a thread may still wait for a line that never comes
 
 
-async def _serve(session: Session) -> None:
-    server: Server[Any] = Server(
+def server_for(session: Session) -> Server[Any]:
+    """The SDK's server with our tools and files."""
+    return Server(
         "holdfast",
         version=__version__,
         instructions=INSTRUCTIONS if session.offers else None,
@@ -253,6 +234,10 @@ async def _serve(session: Session) -> None:
         on_list_resources=session.list_resources,
         on_read_resource=session.read_resource,
     )
+
+
+async def _serve(session: Session) -> None:
+    server = server_for(session)
     lines = cast("anyio.AsyncFile[str]", anyio.wrap_file(cast(Any, BoundedLines(own_input()))))
     async with stdio_server(stdin=lines) as (read, write):
         await server.run(read, write, server.create_initialization_options())
