@@ -117,7 +117,7 @@ def by_entries(shown: bytes | None, own: bytes) -> tuple[list[LedgerEntry], list
 
 
 @pytest.mark.promise("L8")
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.none() | files, files)
 @example(None, b"")
 @example(None, render_beginning().encode())

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Callable, Mapping
+from functools import cache
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -465,19 +468,21 @@ def test_agents_own_files_are_not_what_knowledge_rests_on(repo: Path) -> None:
     assert said(found, "package_manager") == ["uv"]
 
 
-@pytest.mark.parametrize("language", sorted(SIGNS))
+@cache
+def corpus() -> str:
+    files = [*Path(__file__).parents[2].rglob("src/**/*.py"), Path(__file__)]
+    return "\n".join(path.read_text(encoding="utf-8") for path in files)
+
+
+@pytest.mark.parametrize(
+    "language", sorted(set(SIGNS) - {"typescript", "kotlin", "c"})
+)  # these share a table
 def test_the_words_a_sign_needs_are_in_all_that_it_finds(language: str) -> None:
     """A search for the words is a short cut only if it never hides a sign: tried on code that shows many of them."""
-    import re
-
-    corpus = "\n".join(
-        path.read_text(encoding="utf-8") for path in Path(__file__).parents[2].rglob("src/**/*.py")
-    )
-    corpus += Path(__file__).read_text(encoding="utf-8")
     for sign, expression in SIGNS[language].items():
-        for match in list(re.finditer(expression, corpus, re.MULTILINE))[:50]:
-            words = needed_words(expression)
-            assert not words or any(word in match.group() for word in words), sign
+        words = needed_words(expression)
+        for match in islice(re.finditer(expression, corpus(), re.MULTILINE), 50) if words else ():
+            assert any(word in match.group() for word in words), sign
 
 
 @pytest.mark.parametrize(

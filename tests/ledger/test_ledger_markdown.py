@@ -454,7 +454,7 @@ def test_a_beginning_that_broke_off_anywhere_is_still_a_ledger() -> None:
         assert found.header is not None or found.problems
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(st.binary(max_size=200), st.binary(max_size=60))
 def test_no_bytes_whatever_break_the_parser(noise: bytes, more: bytes) -> None:
     beginning = whole(LedgerEntry(session="a")).encode()
