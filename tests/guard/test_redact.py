@@ -294,15 +294,13 @@ def test_sixteen_times_the_text_takes_about_sixteen_times_the_time(make: Callabl
 
     def seconds(size: int) -> float:
         text = make(size)
-        best = float("inf")
-        for _ in range(2):
-            start = time.process_time()  # this process alone: its neighbours come and go
-            redactor.redact(text)
-            best = min(best, time.process_time() - start)
-        return best
+        start = time.process_time()  # this process alone: its neighbours come and go
+        redactor.redact(text)
+        return time.process_time() - start
 
     # Were it quadratic, it would take 256 times as long; between the two lies what a busy machine adds.
-    assert seconds(400_000) / max(seconds(25_000), 0.005) < 70
+    short = max(min(seconds(12_500), seconds(12_500)), 0.0025)
+    assert seconds(200_000) / short < 70 or seconds(200_000) / short < 70
 
 
 def test_the_module_loads_without_its_rules() -> None:

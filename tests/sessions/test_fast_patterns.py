@@ -56,7 +56,7 @@ SPEECH = st.lists(st.sampled_from(WORDS) | st.sampled_from(JOINTS), max_size=24)
 
 
 @given(SPEECH)
-@settings(max_examples=500)
+@settings(max_examples=200)
 def test_sentences_end_where_the_plain_pattern_ends_them(text: str) -> None:
     assert corrections._SENTENCE.split(text) == PLAIN_SENTENCE.split(text)
 
