@@ -83,7 +83,7 @@ class Reducer:
         self.digest = digest
         self.harvester = Harvester(digest.harvest, digest.cwd)
         self._last = digest.spans[-1][1] if digest.spans else 0.0
-        self._response_key = ""
+        self._response_key: str | None = None
         self._response: OpenResponse | None = None  # reported last, and often several times in a row
         self._earlier = set(digest.open_responses)  # of a pass before: known by the hashes of their ids
         self._takers: dict[type, Callable[[Any], None]] = {
@@ -308,17 +308,16 @@ class Reducer:
                 known.status = item.status
 
     def _usage(self, event: UsageReport) -> None:
-        key, known = event.key, self._response
+        key, known, waiting = event.key, self._response, self.digest.open_responses
         if key != self._response_key:
-            waiting = self.digest.open_responses
             known = waiting.get(key) or (waiting.get(_sealed_key(key)) if self._earlier else None)
-            if known is None:
-                known = waiting[key] = OpenResponse(event.model, _sane(event.usage), event.cost_usd)
-                if len(waiting) > OPEN_RESPONSES:
-                    settle_responses(self.digest, OPEN_RESPONSES // 2)
-            self._response_key, self._response = key, known
-        if known is not None and max(event.usage.output, 0) >= known.usage.output:
+        if known is None:
+            known = waiting[key] = OpenResponse(event.model, _sane(event.usage), event.cost_usd)
+            if len(waiting) > OPEN_RESPONSES:
+                settle_responses(self.digest, OPEN_RESPONSES // 2)
+        elif max(event.usage.output, 0) >= known.usage.output:
             known.usage, known.model = _sane(event.usage), event.model
+        self._response_key, self._response = key, known
 
     def _seal_responses(self) -> None:
         """What is kept of a response's id is its hash: of most of them nothing is kept."""
