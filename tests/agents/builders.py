@@ -19,7 +19,7 @@ from holdfast.agents.contract import Importer, Warned
 from holdfast.model.events import DistilledSession, Event
 from holdfast.sessions.digest import Digest
 from holdfast.sessions.reducer import Reducer
-from holdfast.sessions.session import Part, conclude
+from holdfast.sessions.session import SessionPart, conclude
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC).timestamp()
 SESSION = "0f0e7c1a-58a4-4c4e-9b53-0d9f6b7e2a11"
@@ -518,7 +518,7 @@ def session_of(importer: Importer, *paths: Path) -> DistilledSession:
         claims = registry.source(str(path))
         digest = digest_of(read(importer, path, claims=claims).events, importer.agent)
         if not digest.empty:
-            parts.append(Part(str(path), digest))
+            parts.append(SessionPart(str(path), digest))
     own = next((part.digest.parent or part.digest.session for part in parts), "")
     return conclude(own, parts, None, None)
 

@@ -11,7 +11,7 @@ from tests.agents.builders import Read, Registry, digest_of, read
 from holdfast.agents.registry import BY_AGENT, IMPORTERS
 from holdfast.model.events import UsageReport
 from holdfast.model.ledger import Complexity, FailureReason, Kind, Outcome
-from holdfast.sessions.session import Part, conclude, ledger_entry
+from holdfast.sessions.session import SessionPart, conclude, ledger_entry
 
 AGENTS = ("claude-code", "codex")
 
@@ -48,7 +48,7 @@ def test_every_real_file_reads_without_a_warning_and_gives_plausible_figures(
         assert 1_735_000_000 < digest.first_at <= digest.last_at < 1_830_000_000
         assert glance.cwd
         assert glance.started is not None and abs(glance.started - digest.first_at) < 24 * 3600
-        session = conclude(digest.parent or digest.session, [Part(str(path), digest)], None, None)
+        session = conclude(digest.parent or digest.session, [SessionPart(str(path), digest)], None, None)
         if session.active_s is not None and session.wall_s is not None:
             assert 0 <= session.active_s <= session.wall_s + 1
         assert session.failed_calls <= session.tool_calls

@@ -15,7 +15,7 @@ from tests.guard import secret_samples as samples
 from holdfast.core import fence
 from holdfast.core.fence import strip_fences
 from holdfast.guard import not_secret, token_shapes
-from holdfast.guard.not_secret import Finding, strip_private
+from holdfast.guard.not_secret import SecretSpan, strip_private
 from holdfast.guard.token_shapes import _SHAPES, find_tokens
 
 pytestmark = pytest.mark.promise("G1")
@@ -28,10 +28,10 @@ TOKENLIKE = st.lists(PIECE | st.text(max_size=20), max_size=6).map("".join)
 SAMPLES = [one.text for one in (*samples.secrets(seed=40), *samples.look_alikes(seed=41))]
 
 
-def tokens_one_place_after_another(text: str) -> list[Finding]:
+def tokens_one_place_after_another(text: str) -> list[SecretSpan]:
     """Every anchor is tried at every place."""
     leading, inner = token_shapes._matchers()
-    found: list[Finding] = []
+    found: list[SecretSpan] = []
     done = 0
     for place in range(len(text)):
         before = text[place - 1] if place else ""
@@ -50,11 +50,11 @@ def tokens_one_place_after_another(text: str) -> list[Finding]:
     return sorted(set(found))
 
 
-def tokens(text: str) -> list[Finding]:
+def tokens(text: str) -> list[SecretSpan]:
     return sorted(set(find_tokens(text)))
 
 
-def tokens_without_the_sweep(text: str) -> list[Finding]:
+def tokens_without_the_sweep(text: str) -> list[SecretSpan]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(token_shapes, "_first_few", iter(range(1)))
         return tokens(text)

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.guard import secret_samples as samples
 
-from holdfast.guard.not_secret import Finding
+from holdfast.guard.not_secret import SecretSpan
 from holdfast.guard.redact import Redactor, load_scanner, secrets_of
 
 pytestmark = pytest.mark.promise("G1")
@@ -95,9 +95,9 @@ def test_a_missing_scanner_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_a_scanner_finds_is_redacted_too() -> None:
     class Marker:
-        def scan(self, text: str) -> list[Finding]:
+        def scan(self, text: str) -> list[SecretSpan]:
             at = text.find("zebra")
-            return [Finding("scanner", at, at + 5)] if at >= 0 else []
+            return [SecretSpan("scanner", at, at + 5)] if at >= 0 else []
 
     assert Redactor(scanner=Marker()).redact("a zebra crossing") == "a [redacted:scanner] crossing"
 

@@ -24,7 +24,7 @@ from holdfast.model.events import (
 from holdfast.model.lesson import PRESENT, Fingerprint, Lesson
 from holdfast.sessions.digest import Digest
 from holdfast.sessions.reducer import Reducer
-from holdfast.sessions.session import Part, conclude
+from holdfast.sessions.session import SessionPart, conclude
 
 HOME = "/home/ada/shop"
 
@@ -53,7 +53,7 @@ def lived(events: Sequence[Event]) -> Lived:
     digest = Digest("claude-code")
     Reducer(digest).take_all(iter(events))
     digest.seal(str)
-    return _lived(conclude(digest.session, [Part("x.jsonl", digest)], None, None))
+    return _lived(conclude(digest.session, [SessionPart("x.jsonl", digest)], None, None))
 
 
 def _lived(record: DistilledSession) -> Lived:

@@ -15,7 +15,7 @@ from holdfast.model.events import Began, Usage, UsageReport
 from holdfast.sessions.cost import cost_of
 from holdfast.sessions.digest import Digest, UsageTotal
 from holdfast.sessions.reducer import OPEN_RESPONSES, PRICE_STEPS, Reducer, settle_responses
-from holdfast.sessions.session import Part, conclude, ledger_entry
+from holdfast.sessions.session import SessionPart, conclude, ledger_entry
 
 pytestmark = pytest.mark.promise("L17")
 
@@ -70,7 +70,7 @@ def test_short_and_long_prompts_of_one_session_are_priced_apart() -> None:
         UsageReport(AT, "a", "claude-sonnet-4-5", Usage(input=100_000)),
         UsageReport(AT, "b", "claude-sonnet-4-5", Usage(input=300_000)),
     )
-    session = conclude("s", [Part("x", digest)], None, None)
+    session = conclude("s", [SessionPart("x", digest)], None, None)
     (model,) = session.models
     assert model.cost_usd == "2.100000"  # 0.1 × $3 + 0.3 × $6
     assert model.responses == 2
@@ -120,7 +120,7 @@ def test_one_unknown_model_makes_the_session_s_cost_unknown() -> None:
         UsageReport(AT, "a", "claude-opus-4-5", Usage(input=1000)),
         UsageReport(AT, "b", "nobodys-model-9", Usage(input=1000)),
     )
-    session = conclude("s", [Part("x", digest)], None, None)
+    session = conclude("s", [SessionPart("x", digest)], None, None)
     assert {model.model: model.cost_usd for model in session.models} == {
         "claude-opus-4-5": "0.005000",
         "nobodys-model-9": None,
@@ -129,7 +129,7 @@ def test_one_unknown_model_makes_the_session_s_cost_unknown() -> None:
 
 
 def test_a_session_without_usage_has_an_unknown_cost_and_no_tokens() -> None:
-    entry = ledger_entry(conclude("s", [Part("x", reduced())], None, None))
+    entry = ledger_entry(conclude("s", [SessionPart("x", reduced())], None, None))
     assert (entry.cost_usd, entry.tokens, entry.model) == (None, None, None)
 
 

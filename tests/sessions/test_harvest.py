@@ -24,7 +24,7 @@ from holdfast.model.memory import FactCategory, Harvest
 from holdfast.sessions.digest import LINE_LENGTH, MOST_OF_A_KIND, REPORT_LENGTH, Digest
 from holdfast.sessions.harvest_sentences import decisions_of_person, is_chore
 from holdfast.sessions.reducer import Reducer
-from holdfast.sessions.session import Part, conclude
+from holdfast.sessions.session import SessionPart, conclude
 
 SECRET = "sk-ant-api03-abcdefghijklmnop"
 
@@ -54,7 +54,7 @@ class Told(Story):
 
 def harvested(told: Story | Digest) -> Harvest:
     digest = told.digest() if isinstance(told, Story) else told
-    return conclude("s1", [Part("a.jsonl", digest)], None, None).harvest
+    return conclude("s1", [SessionPart("a.jsonl", digest)], None, None).harvest
 
 
 def told(*steps: str) -> Told:
@@ -491,7 +491,7 @@ def test_the_same_in_other_words_is_kept_once() -> None:
 
 
 def test_a_record_of_yesterday_still_decodes() -> None:
-    record = conclude("s1", [Part("a", Told().ask("x").digest())], None, None)
+    record = conclude("s1", [SessionPart("a", Told().ask("x").digest())], None, None)
     stored = msgspec.json.decode(msgspec.json.encode(record), type=dict)
     del stored["harvest"]
     assert msgspec.convert(stored, DistilledSession).harvest == Harvest()

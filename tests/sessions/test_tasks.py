@@ -20,7 +20,7 @@ from holdfast.model.events import (
     UserTurn,
 )
 from holdfast.model.ledger import FailureReason
-from holdfast.sessions.digest import Check, Digest, TodoItem, Turn
+from holdfast.sessions.digest import CheckResult, Digest, TodoItem, Turn
 from holdfast.sessions.outcome import judge, judge_all, tasks_of, title_of
 from holdfast.sessions.reducer import Reducer
 
@@ -382,7 +382,7 @@ def test_every_reason_of_a_failure_is_one_of_ten() -> None:
         Turn(None, "a", calls=1, api_error="x"),
         Turn(None, "b", calls=1, interrupted=True),
         Turn(None, "c", calls=1, rejected=True),
-        Turn(None, "d", calls=1, checks={"test": Check(False, "test_failure", "x")}),
+        Turn(None, "d", calls=1, checks={"test": CheckResult(False, "test_failure", "x")}),
     ]
     assert len(FailureReason) == 10
     assert all(judge(turn, None).reason in set(FailureReason) for turn in turns)

@@ -26,8 +26,8 @@ from holdfast.model.events import DistilledSession, Event
 from holdfast.model.ledger import LedgerEntry
 from holdfast.sessions.digest import Digest
 from holdfast.sessions.reducer import Reducer
-from holdfast.sessions.session import Part, conclude, ledger_entry
-from holdfast.sessions.store import Cursor, Stamp
+from holdfast.sessions.session import SessionPart, conclude, ledger_entry
+from holdfast.sessions.store import SourceCursor, SourceStamp
 from holdfast.store.denied import Denied
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
@@ -40,7 +40,7 @@ MOST_COMMANDS = 60
 class Pass(Struct, frozen=True):
     """What one reading of a transcript gave: the cursor to store, and what to report."""
 
-    cursor: Cursor
+    cursor: SourceCursor
     bytes: int
     warnings: list[Warned]
 
@@ -48,7 +48,7 @@ class Pass(Struct, frozen=True):
 def read_source(
     machine: Machine,
     item: SessionSource,
-    before: Cursor | None,
+    before: SourceCursor | None,
     claims: Claims,
     number: int,
     advance: Callable[[int], None],
@@ -70,14 +70,14 @@ def read_source(
     machine.look_over(_texts_in(msgspec.to_builtins(digest)))
     clean = denied.cleaner(lambda text: machine.clean(strip_ours(text)))
     digest.seal(clean)
-    cursor = Cursor(
+    cursor = SourceCursor(
         id=number,
         path=item.key,
         agent=item.importer.agent,
         own=_name_of(session.replace("/", ":") if parent else session, machine.clean),
         session=_name_of(parent or session, machine.clean),
         position=reading.position(),
-        stamp=Stamp(item.size, item.mtime_ns),
+        stamp=SourceStamp(item.size, item.mtime_ns),
         head=b"",
         reader=_sealed(reading.state(), clean),
         digest=msgspec.msgpack.encode(digest),
@@ -85,7 +85,7 @@ def read_source(
     return Pass(cursor, reading.position() - start, list(reading.warnings))
 
 
-def is_headless(cursor: Cursor) -> bool:
+def is_headless(cursor: SourceCursor) -> bool:
     """Whether what was read so far counts as a headless run."""
     return msgspec.msgpack.decode(cursor.digest, type=Digest).headless
 
@@ -142,7 +142,9 @@ class Conclusions:
         self._denied = denied
         self._stack: Stack | None = None
 
-    def of(self, session: str, cursors: Sequence[Cursor]) -> tuple[DistilledSession, LedgerEntry] | None:
+    def of(
+        self, session: str, cursors: Sequence[SourceCursor]
+    ) -> tuple[DistilledSession, LedgerEntry] | None:
         """What is known of a session by now; None when its transcripts hold nothing of their own."""
         parts = _parts(cursors)
         if not parts:
@@ -153,7 +155,7 @@ class Conclusions:
             record = replace(record, harvest=self._denied.left_of(record.harvest))
         return record, self._clean_row(ledger_entry(record))
 
-    def _stack_for(self, parts: Sequence[Part]) -> Stack:
+    def _stack_for(self, parts: Sequence[SessionPart]) -> Stack:
         """What the checkout says, where the session ran in it; else what the session itself shows."""
         cwd = next((part.digest.cwd for part in parts if part.digest.cwd), "")
         root = self.project.root
@@ -184,10 +186,10 @@ class Conclusions:
         )
 
 
-def _parts(cursors: Sequence[Cursor]) -> list[Part]:
+def _parts(cursors: Sequence[SourceCursor]) -> list[SessionPart]:
     """A session's digests: of the agent's own transcripts or, where there are none, of copies by other programs."""
-    originals: list[Part] = []
-    copies: list[Part] = []
+    originals: list[SessionPart] = []
+    copies: list[SessionPart] = []
     for cursor in cursors:
         if not cursor.digest:
             continue  # emptied by `forget`
@@ -195,7 +197,7 @@ def _parts(cursors: Sequence[Cursor]) -> list[Part]:
         if not digest.empty:
             importer = importer_of(cursor.agent)  # None where the package that brought it is gone
             is_copy = importer is not None and importer.copies
-            (copies if is_copy else originals).append(Part(cursor.path, digest))
+            (copies if is_copy else originals).append(SessionPart(cursor.path, digest))
     return originals or copies
 
 

@@ -33,7 +33,7 @@ from holdfast.ledger.store import ProjectLedger
 from holdfast.model.events import DistilledSession
 from holdfast.model.ledger import LedgerEntry
 from holdfast.sessions.claims import ClaimRun, SourceClaims
-from holdfast.sessions.store import CaptureStore, Cursor, Stamp
+from holdfast.sessions.store import CaptureStore, SourceCursor, SourceStamp
 from holdfast.store.denied import Denied
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
@@ -115,7 +115,7 @@ def import_sources(
 
 def known_stamps(project: Project) -> dict[str, tuple[int, int]]:
     """Size and time of each transcript when it was read."""
-    none: dict[str, tuple[Stamp, str]] = {}
+    none: dict[str, tuple[SourceStamp, str]] = {}
     stamps = CaptureStore.glimpse(project.capture, CaptureStore.stamps, none)
     return {path: (stamp.size, stamp.mtime_ns) for path, (stamp, _) in stamps.items()}
 
@@ -161,7 +161,7 @@ class _Run:
             item
             for item in sources
             if (entry := stamps.get(item.key)) is None
-            or entry[0] != Stamp(item.size, item.mtime_ns)
+            or entry[0] != SourceStamp(item.size, item.mtime_ns)
             or self._headless_changed(item)
         ]
         if self.denied.sessions:
@@ -173,7 +173,7 @@ class _Run:
         )
         total = sum(item.size for item in changed)
         done = batch = 0
-        waiting: list[tuple[Cursor, SourceClaims]] = []
+        waiting: list[tuple[SourceCursor, SourceClaims]] = []
         following = self.store.next_source()
 
         def advance(read: int) -> None:
@@ -211,12 +211,12 @@ class _Run:
         grown = [item for item in changed if sessions.get(item.key) in self.denied.sessions]
         with self.store.transaction():
             for item in grown:
-                self.store.passed_over(item.key, Stamp(item.size, item.mtime_ns))
+                self.store.passed_over(item.key, SourceStamp(item.size, item.mtime_ns))
         return [item for item in changed if sessions.get(item.key) not in self.denied.sessions]
 
     def _read_one(
         self, item: SessionSource, number: int, advance: Callable[[int], None]
-    ) -> tuple[Cursor, SourceClaims]:
+    ) -> tuple[SourceCursor, SourceClaims]:
         from holdfast.flows.distill import read_source
 
         before = self.store.cursor(item.key)
@@ -233,7 +233,7 @@ class _Run:
         self.report.warnings += done.warnings
         return replace(done.cursor, head=_marks(item.path, done.cursor.position)), claims
 
-    def _commit(self, read: list[tuple[Cursor, SourceClaims]]) -> None:
+    def _commit(self, read: list[tuple[SourceCursor, SourceClaims]]) -> None:
         if not read:
             return
         with self.store.transaction():

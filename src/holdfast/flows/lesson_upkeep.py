@@ -32,7 +32,7 @@ from holdfast.lessons.store import Changes, Place, Shelf
 from holdfast.model.events import Lived
 from holdfast.model.lesson import EXPERIENCE_FORMAT, PRESENT, Fingerprint, Lesson
 from holdfast.sessions.claims import ClaimRun
-from holdfast.sessions.store import CaptureStore, Cursor
+from holdfast.sessions.store import CaptureStore, SourceCursor
 from holdfast.store.denied import Denied
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
@@ -305,7 +305,7 @@ def _read_again(
     total = sum(cursor.stamp.size for known in cursors.values() for cursor in known)
     at = 0
     for record in wanted:
-        again: list[Cursor] = []
+        again: list[SourceCursor] = []
         for cursor in cursors[record.session]:
             progress(at, total, Path(cursor.path).name)
             again += _read_source(machine, store, cursor, denied)
@@ -321,7 +321,9 @@ def _read_again(
     progress(total, total, "")
 
 
-def _read_source(machine: Machine, store: CaptureStore, cursor: Cursor, denied: Denied) -> list[Cursor]:
+def _read_source(
+    machine: Machine, store: CaptureStore, cursor: SourceCursor, denied: Denied
+) -> list[SourceCursor]:
     """One transcript, as far as its lines are its own; nothing when it is gone, or was never a file of its own."""
     from holdfast.flows.distill import read_source
 

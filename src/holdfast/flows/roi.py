@@ -32,7 +32,7 @@ from holdfast.model.events import DistilledSession
 from holdfast.model.memory import Question
 from holdfast.sessions.cost import cost_of_record
 from holdfast.sessions.keywords import keywords
-from holdfast.sessions.store import CaptureStore, Stamp
+from holdfast.sessions.store import CaptureStore, SourceStamp
 from holdfast.store.project import Project
 
 HISTORIES, REFERENCE, MANUALS, STATE, TRACKER = (
@@ -70,7 +70,7 @@ def _kept(project: Project) -> tuple[list[MemorySize], list[str]]:
 
 def _transcript_sizes(project: Project) -> list[int | None]:
     """The size that each transcript had when it was read; None for a session inside a database."""
-    nothing: dict[str, tuple[Stamp, str]] = {}
+    nothing: dict[str, tuple[SourceStamp, str]] = {}
     stamps = CaptureStore.glimpse(project.capture, lambda store: store.stamps(), nothing)
     # A part of a file is named behind a `#`; its stamp is a count of messages, not of bytes.
     return [stamp.size if "#" not in PurePath(key).name else None for key, (stamp, _) in stamps.items()]

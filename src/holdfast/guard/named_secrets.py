@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.words import word_set as words
-from holdfast.guard.not_secret import Finding
+from holdfast.guard.not_secret import SecretSpan
 from holdfast.guard.secret_values import Strength, Style, classify, is_secret, is_shouted, without_scheme
 
 _LONGEST_NAME = 80
@@ -115,7 +115,7 @@ class _Runs:
         return (start, self._end) if self._end > start else None
 
 
-def find_assignments(text: str, names: list[re.Match[str]]) -> Iterator[Finding]:
+def find_assignments(text: str, names: list[re.Match[str]]) -> Iterator[SecretSpan]:
     """Every value that its name calls a secret and that looks like one."""
     runs = _Runs(text)
     done = 0
@@ -220,7 +220,7 @@ def _is_dense(value: str) -> bool:
     return whole and all(len(line.strip()) >= 16 for line in lines[:-1])
 
 
-def _judge(text: str, span: tuple[int, int], strength: Strength, style: Style) -> Finding | None:
+def _judge(text: str, span: tuple[int, int], strength: Strength, style: Style) -> SecretSpan | None:
     """Only the beginning is looked at closely: a long run with many names in it is asked for each of them."""
     start, end = span
     start += without_scheme(text[start : min(end, start + 20)])
@@ -233,7 +233,7 @@ def _judge(text: str, span: tuple[int, int], strength: Strength, style: Style) -
         return None
     if value_end == window_end:
         value_end = _trimmed(text, start, end) if trimmed else end
-    return Finding("password" if strength == "password" else "secret", start, value_end)
+    return SecretSpan("password" if strength == "password" else "secret", start, value_end)
 
 
 def _trimmed(text: str, start: int, end: int) -> int:
@@ -249,7 +249,7 @@ def _trimmed(text: str, start: int, end: int) -> int:
 # Secrets in plain sentences: `the password is …`, `use … as the token`.
 
 
-def find_in_sentences(text: str, lowered: str, names: list[re.Match[str]]) -> Iterator[Finding]:
+def find_in_sentences(text: str, lowered: str, names: list[re.Match[str]]) -> Iterator[SecretSpan]:
     """Passwords and tokens told in plain words, before or after the word for them."""
     done = 0
     for name in names:
@@ -261,13 +261,13 @@ def find_in_sentences(text: str, lowered: str, names: list[re.Match[str]]) -> It
         kind = "secret" if subject["machine"] else "password"
         before = _value_before(text, start, is_told)
         if before:
-            yield Finding(kind, *before)
+            yield SecretSpan(kind, *before)
         predicate = _PREDICATE.match(text, subject.end())
         value = _WORD.match(text, predicate.end()) if predicate else None
         if not predicate or not value:
             continue
         if is_told(value[0]) and (predicate["verb"] or _is_spoken_token(value[0], 8)):
-            yield Finding(kind, value.start(), value.end())
+            yield SecretSpan(kind, value.start(), value.end())
             done = value.end()
 
 

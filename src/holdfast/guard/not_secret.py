@@ -125,7 +125,7 @@ _LESS = r"(?:<|&(?:amp;){0,3}(?:lt|#60|#x0*3c);|\\{1,4}u003c)"
 _GREATER = r"(?:>|&(?:amp;){0,3}(?:gt|#62|#x0*3e);|\\{1,4}u003e)"
 
 
-class Finding(NamedTuple):
+class SecretSpan(NamedTuple):
     """A secret of some kind at `text[start:end]`."""
 
     kind: str

@@ -8,7 +8,7 @@ from functools import cache
 
 from holdfast.core.patterns import lazy_regex
 from holdfast.guard import not_secret
-from holdfast.guard.not_secret import Finding, is_wordlike
+from holdfast.guard.not_secret import SecretSpan, is_wordlike
 from holdfast.guard.secret_values import classify, is_secret
 
 # User and password of an authority; a password may hold `@`, so the last one counts.
@@ -76,22 +76,22 @@ _AWS_ID = lazy_regex(r"(?<![A-Za-z0-9])A(?:KIA|SIA)[A-Z0-9]{16}(?![A-Za-z0-9])|\
 _AWS_SECRET = lazy_regex(r"(?<![A-Za-z0-9/+=_-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_-])")
 
 
-def find_in_urls(text: str) -> Iterator[Finding]:
+def find_in_urls(text: str) -> Iterator[SecretSpan]:
     """Passwords and tokens written into addresses."""
     for joint in re.finditer("://", text):
         if match := _USERINFO.match(text, joint.end()):
             yield from _of_userinfo(text, match)
 
 
-def _of_userinfo(text: str, match: re.Match[str]) -> Iterator[Finding]:
+def _of_userinfo(text: str, match: re.Match[str]) -> Iterator[SecretSpan]:
     user = match["user"]
     group = "password" if match["password"] else "odd"
     if match[group]:
         end = match.end(group) - (group == "password")
         if _is_url_password(text[match.start(group) : end], user):
-            yield Finding("url-password", match.start(group), end)
+            yield SecretSpan("url-password", match.start(group), end)
     if len(user) >= 16 and not not_secret.stands_for_nothing(user) and not is_wordlike(user):
-        yield Finding("url-token", match.start("user"), match.end("user"))
+        yield SecretSpan("url-token", match.start("user"), match.end("user"))
 
 
 def _is_url_password(password: str, user: str) -> bool:
@@ -106,7 +106,7 @@ def _is_url_password(password: str, user: str) -> bool:
     )
 
 
-def find_schemes(text: str, lowered: str) -> Iterator[Finding]:
+def find_schemes(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Credentials of the Authorization header, with or without its name."""
     for word, joint in (("authorization", _SCHEME), ("bearer", _BLANKS), ("basic", _BLANKS)):
         position = lowered.find(word)
@@ -114,7 +114,7 @@ def find_schemes(text: str, lowered: str) -> Iterator[Finding]:
             link = joint.match(lowered, position + len(word))
             value = _CREDENTIAL.match(text, link.end()) if link else None
             if value and _is_credential(value[0], word):
-                yield Finding("authorization", value.start(), value.end())
+                yield SecretSpan("authorization", value.start(), value.end())
             position = lowered.find(word, value.end() if value else position + len(word))
 
 
@@ -142,7 +142,7 @@ def _cookie_pairs() -> re.Pattern[str]:
     )
 
 
-def find_cookies(text: str, lowered: str) -> Iterator[Finding]:
+def find_cookies(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Values of cookies: they log their holder in."""
     position = lowered.find("cookie")
     while position >= 0:
@@ -153,14 +153,14 @@ def find_cookies(text: str, lowered: str) -> Iterator[Finding]:
         position = lowered.find("cookie", pairs.end() if pairs else position + 6)
 
 
-def cookie_values(pairs: str, offset: int) -> Iterator[Finding]:
+def cookie_values(pairs: str, offset: int) -> Iterator[SecretSpan]:
     """The telling values of `name=value; name=value`."""
     for pair in _COOKIE_PAIR.finditer(pairs):
         value = pair[2].strip()
         if pair[1].lower() in _COOKIE_ATTRIBUTES or len(value) < 8 or not_secret.stands_for_nothing(value):
             continue
         if not is_wordlike(value):
-            yield Finding("cookie", offset + pair.start(2), offset + pair.end(2))
+            yield SecretSpan("cookie", offset + pair.start(2), offset + pair.end(2))
 
 
 @cache
@@ -198,7 +198,7 @@ def _compiled(source: str) -> re.Pattern[str]:
     return re.compile(source)
 
 
-def find_in_commands(text: str, lowered: str) -> Iterator[Finding]:
+def find_in_commands(text: str, lowered: str) -> Iterator[SecretSpan]:
     """Secrets in the places that commands have for them."""
     for literal, option in _OPTIONS:
         done = 0
@@ -227,14 +227,14 @@ def _line_around(text: str, position: int) -> tuple[int, int]:
     return max(start, first), end if end >= 0 else last
 
 
-def _in_command(segment: str, name: str, offset: int) -> Iterator[Finding]:
+def _in_command(segment: str, name: str, offset: int) -> Iterator[SecretSpan]:
     for command, place in _places():
         if not command.match(name):
             continue
         for match in place.finditer(segment):
             group = match.lastindex or 1
             if _is_argument_secret(match[group]):
-                yield Finding("password", offset + match.start(group), offset + match.end(group))
+                yield SecretSpan("password", offset + match.start(group), offset + match.end(group))
     if name in {"curl", "wget"}:
         for cookie in _COOKIE_OPTION.finditer(segment):
             yield from cookie_values(cookie[1], offset + cookie.start(1))
@@ -273,7 +273,7 @@ def _spaced() -> tuple[tuple[str, str], ...]:
     )
 
 
-def find_spaced(text: str) -> Iterator[Finding]:
+def find_spaced(text: str) -> Iterator[SecretSpan]:
     """`--password X`, `ENV API_TOKEN X`, `aws configure set aws_secret_access_key X`, netrc."""
     for literal, source in _spaced():
         if literal not in text:
@@ -282,23 +282,23 @@ def find_spaced(text: str) -> Iterator[Finding]:
             strength = classify(match["name"] or "token")
             group = next(i for i in range(2, 5) if match[i] is not None)
             if strength and is_secret(match[group], strength, "quoted" if group < 4 else "option"):
-                yield Finding("secret", match.start(group), match.end(group))
+                yield SecretSpan("secret", match.start(group), match.end(group))
 
 
 # Secrets that their place in code gives away: `auth=("user", "…")`, `IDENTIFIED BY '…'`, AWS pairs.
 
 
-def find_arguments(text: str, lowered: str) -> Iterator[Finding]:
+def find_arguments(text: str, lowered: str) -> Iterator[SecretSpan]:
     """The second half of a pair of credentials in code, and passwords in SQL."""
     for openers, literal in ((_PAIR_OPENERS, _SECOND_LITERAL), (_SQL_OPENERS, _FIRST_LITERAL)):
         for opener in openers:
             for found in re.finditer(re.escape(opener), lowered) if opener in lowered else ():
                 match = literal.match(text, found.end())
                 if match and is_secret(match["secret"], "password", "call"):
-                    yield Finding("password", match.start("secret"), match.end("secret"))
+                    yield SecretSpan("password", match.start("secret"), match.end("secret"))
 
 
-def find_aws_pairs(text: str) -> Iterator[Finding]:
+def find_aws_pairs(text: str) -> Iterator[SecretSpan]:
     """The secret half of an AWS pair has no shape of its own; it stands next to the half that has."""
     if "AKIA" not in text and "ASIA" not in text and "[redacted:aws-key]" not in text:
         return
@@ -310,4 +310,4 @@ def find_aws_pairs(text: str) -> Iterator[Finding]:
             value = secret[0]
             mixed = re.match(r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])", value)
             if mixed and not is_wordlike(value) and not not_secret.is_placeholder(value):
-                yield Finding("aws-secret", secret.start(), secret.end())
+                yield SecretSpan("aws-secret", secret.start(), secret.end())

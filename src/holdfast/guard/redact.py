@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from holdfast.core.fence import strip_fences
 from holdfast.core.patterns import lazy_regex
 from holdfast.guard import not_secret
-from holdfast.guard.not_secret import MARK_PATTERN, Finding, is_wordlike, mark_of, strip_private
+from holdfast.guard.not_secret import MARK_PATTERN, SecretSpan, is_wordlike, mark_of, strip_private
 
 # Taking one secret out can bring another to light; each round takes at least one, few texts need three.
 _COLOUR = lazy_regex(r"(\x1b\[[0-9;]*[A-Za-z])")
@@ -40,7 +40,7 @@ _UNEXPLAINED = lazy_regex(
 class Scanner(Protocol):
     """A second pair of eyes: any other detector of secrets."""
 
-    def scan(self, text: str) -> Iterable[Finding]:
+    def scan(self, text: str) -> Iterable[SecretSpan]:
         """Places in `text` that hold a secret."""
 
 
@@ -70,12 +70,12 @@ class Redactor:
             text = _replaced(text, found)
         return text
 
-    def findings(self, text: str) -> list[Finding]:
+    def findings(self, text: str) -> list[SecretSpan]:
         """All secrets of the text in order, none overlapping, none inside a mark of ours."""
         candidates = [finding for finding in self._candidates(text) if finding.end > finding.start]
         return _outside_marks(_merged(candidates), text) if candidates else []
 
-    def _candidates(self, text: str) -> Iterator[Finding]:
+    def _candidates(self, text: str) -> Iterator[SecretSpan]:
         # Imported on first use: a process that redacts nothing pays for none of the rules.
         from holdfast.guard.named_secrets import find_assignments, find_in_sentences, find_names
         from holdfast.guard.placed_secrets import (
@@ -102,31 +102,31 @@ class Redactor:
         if self._scanner:
             yield from self._scanner.scan(text)
 
-    def _exact(self, text: str) -> Iterator[Finding]:
+    def _exact(self, text: str) -> Iterator[SecretSpan]:
         for form in self._forms:
             position = text.find(form)
             while position >= 0:
-                yield Finding("environment", position, position + len(form))
+                yield SecretSpan("environment", position, position + len(form))
                 position = text.find(form, position + len(form))
 
 
-def _merged(findings: list[Finding]) -> list[Finding]:
+def _merged(findings: list[SecretSpan]) -> list[SecretSpan]:
     """Overlapping findings become one; the first to begin, or the longest of those, names it."""
-    merged: list[Finding] = []
+    merged: list[SecretSpan] = []
     for finding in sorted(findings, key=lambda f: (f.start, -f.end)):
         if merged and finding.start < merged[-1].end:
             last = merged[-1]
-            merged[-1] = Finding(last.kind, last.start, max(last.end, finding.end))
+            merged[-1] = SecretSpan(last.kind, last.start, max(last.end, finding.end))
         else:
             merged.append(finding)
     return merged
 
 
-def _outside_marks(findings: list[Finding], text: str) -> list[Finding]:
+def _outside_marks(findings: list[SecretSpan], text: str) -> list[SecretSpan]:
     marks = [match.span() for match in MARK_PATTERN.finditer(text)]
     if not marks:
         return findings
-    outside: list[Finding] = []
+    outside: list[SecretSpan] = []
     i = 0
     for kind, start, end in findings:
         while i < len(marks) and marks[i][1] <= start:
@@ -134,15 +134,15 @@ def _outside_marks(findings: list[Finding], text: str) -> list[Finding]:
         j = i
         while j < len(marks) and marks[j][0] < end:
             if start < marks[j][0]:
-                outside.append(Finding(kind, start, marks[j][0]))
+                outside.append(SecretSpan(kind, start, marks[j][0]))
             start = max(start, marks[j][1])
             j += 1
         if start < end:
-            outside.append(Finding(kind, start, end))
+            outside.append(SecretSpan(kind, start, end))
     return outside
 
 
-def _replaced(text: str, findings: list[Finding]) -> str:
+def _replaced(text: str, findings: list[SecretSpan]) -> str:
     pieces: list[str] = []
     position = 0
     for finding in findings:
@@ -224,7 +224,7 @@ class OnDemand:
     def __init__(self, load: Callable[[], Scanner | None]) -> None:
         self._loaded = cache(load)
 
-    def scan(self, text: str) -> Iterable[Finding]:
+    def scan(self, text: str) -> Iterable[SecretSpan]:
         scanner = self._loaded() if _UNEXPLAINED.search(text) else None
         return scanner.scan(text) if scanner else ()
 
@@ -235,7 +235,7 @@ class _Filtered:
     def __init__(self, native: Any) -> None:
         self._native = native
 
-    def scan(self, text: str) -> Iterable[Finding]:
+    def scan(self, text: str) -> Iterable[SecretSpan]:
         data = text.encode("utf-8", "replace")
         try:
             hits = self._native.scan(data)
@@ -245,7 +245,7 @@ class _Filtered:
         except Exception:
             return []
         return [
-            Finding("scanner", start, end)
+            SecretSpan("scanner", start, end)
             for start, end in _in_characters(data, spans)
             if _is_credible(text, start, end)
         ]

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from holdfast.core.patterns import lazy_regex
-from holdfast.guard.not_secret import Finding, is_placeholder, is_wordlike
+from holdfast.guard.not_secret import SecretSpan, is_placeholder, is_wordlike
 
 _SHORT = 4_000  # characters; up to here two hundred searches for a literal take less than compiling the sweep
 _first_few = iter(range(24))  # short texts; with more of them compiling the sweep saves time
@@ -29,7 +29,7 @@ _LAST_LINE = lazy_regex(
 )
 
 
-class Shape(NamedTuple):
+class TokenShape(NamedTuple):
     """A token begins with one of the `anchors` (literals) and goes on as `body`; `before` ends at the anchor.
 
     `wordy` says that the form alone is proof, so that looking like words is no excuse.
@@ -44,120 +44,122 @@ class Shape(NamedTuple):
 
 # Every repetition has an upper bound: a text full of anchors must not cost more than its length allows.
 _SHAPES = (
-    Shape("aws-key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}(?![A-Za-z0-9])", wordy=True),
-    Shape("aws-key", "ABSK", r"[A-Za-z0-9+/]{80,300}={0,2}"),
-    Shape("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{30,255}(?:[._][\w-]{8,400}){0,3}"),
-    Shape("github-token", "github_pat_", r"[A-Za-z0-9_]{22,255}"),
-    Shape(
+    TokenShape("aws-key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}(?![A-Za-z0-9])", wordy=True),
+    TokenShape("aws-key", "ABSK", r"[A-Za-z0-9+/]{80,300}={0,2}"),
+    TokenShape("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{30,255}(?:[._][\w-]{8,400}){0,3}"),
+    TokenShape("github-token", "github_pat_", r"[A-Za-z0-9_]{22,255}"),
+    TokenShape(
         "gitlab-token",
         "glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glsoat- glimt- glagent- gloas- glffct- glwt-",
         r"[\w.-]{16,300}",
     ),
-    Shape("slack-token", "xox", r"[abceoprs](?:\.xox[bp])?-[A-Za-z0-9-]{10,400}"),
-    Shape("slack-token", "xapp-", r"\d-[A-Za-z0-9-]{20,400}"),
-    Shape("webhook", "hooks.slack.com/", r"(?:services|workflows|triggers)/[\w/-]{20,200}", wordy=True),
-    Shape(
+    TokenShape("slack-token", "xox", r"[abceoprs](?:\.xox[bp])?-[A-Za-z0-9-]{10,400}"),
+    TokenShape("slack-token", "xapp-", r"\d-[A-Za-z0-9-]{20,400}"),
+    TokenShape("webhook", "hooks.slack.com/", r"(?:services|workflows|triggers)/[\w/-]{20,200}", wordy=True),
+    TokenShape(
         "webhook",
         "discord.com/api/ discordapp.com/api/ ptb.discord.com/api/ canary.discord.com/api/",
         r"(?:v\d{1,2}/)?webhooks/\d{5,25}/[\w-]{30,120}",
         wordy=True,
     ),
-    Shape("webhook", ".webhook.office.com/webhookb2/", r"[\w@/-]{40,400}", wordy=True),
-    Shape("webhook", "hooks.zapier.com/hooks/catch/", r"[\w/]{8,100}", wordy=True),
-    Shape("stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_", r"[A-Za-z0-9_]{16,300}"),
-    Shape("webhook-secret", "whsec_", r"[A-Za-z0-9+/=_-]{20,200}"),
-    Shape("google-key", "AIza", r"[\w-]{30,60}"),
-    Shape("google-token", "ya29.", r"[\w.-]{20,600}"),
-    Shape("google-secret", "GOCSPX-", r"[\w-]{20,60}"),
-    Shape("google-token", "1//0", r"[\w-]{30,200}"),
-    Shape("anthropic-key", "sk-ant-", r"[\w-]{20,300}"),
-    Shape("openai-key", "sk-proj- sk-svcacct- sk-admin- sk-None-", r"[\w-]{20,300}"),
-    Shape("openrouter-key", "sk-or-v1-", r"[0-9a-f]{32,100}"),
-    Shape("api-key", "sk-", r"(?=[\w-]{0,100}\d)[\w-]{20,300}"),
-    Shape("api-key", "sk_ pk_", r"(?:[0-9a-f]{40,64}|\d{5,12}_[A-Z0-9]{32})(?![A-Za-z0-9])"),
-    Shape("huggingface-token", "hf_ api_org_", r"[A-Za-z0-9]{28,60}"),
-    Shape("api-key", "xai- gsk_ pplx- nvapi- tgp_v1_ r8_ jina_ pcsk_ csk- tvly- fw_", r"[\w-]{24,200}"),
-    Shape("api-key", "lsv2_", r"(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}"),
-    Shape("api-key", "e2b_ fc-", r"[0-9a-f]{32,64}(?![A-Za-z0-9])"),
-    Shape("api-key", "re_", r"[A-Za-z0-9]{6,12}_[A-Za-z0-9]{18,40}"),
-    Shape("npm-token", "npm_", r"[A-Za-z0-9]{30,80}"),
-    Shape("pypi-token", "pypi-", r"[\w-]{50,400}"),
-    Shape("rubygems-key", "rubygems_", r"[0-9a-f]{40,64}"),
-    Shape("docker-token", "dckr_pat_ dckr_oat_", r"[\w-]{20,100}"),
-    Shape("crates-token", "cio", r"[A-Za-z0-9]{32}(?![A-Za-z0-9])"),
-    Shape("nuget-key", "oy2", r"[a-z0-9]{43}(?![A-Za-z0-9])"),
-    Shape("twilio-key", "SK", r"[0-9a-f]{32}(?![A-Za-z0-9])"),
-    Shape("sendgrid-key", "SG.", r"[\w-]{16,32}\.[\w-]{16,64}"),
-    Shape("mailgun-key", "key-", r"[0-9a-f]{32}(?![A-Za-z0-9])"),
-    Shape("mailgun-key", "-", r"[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])", before=r"[0-9a-f]{32}"),
-    Shape("mailchimp-key", "-us", r"\d{1,2}(?![\w-])", before=r"[0-9a-f]{32}"),
-    Shape("brevo-key", "xkeysib- xsmtpsib-", r"[0-9a-f]{64}-[A-Za-z0-9]{12,20}"),
-    Shape("discord-token", ".", r"[\w-]{6}\.[\w-]{27,40}(?![\w.-])", before=r"[MNO][A-Za-z0-9_-]{22,27}"),
-    Shape("telegram-token", ":AA", r"[\w-]{32,34}(?![\w-])", before=r"\d{8,11}"),
-    Shape("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", r"[0-9a-f]{40,80}"),
-    Shape("heroku-key", "HRKU-", r"[\w-]{30,100}"),
-    Shape("azure-secret", "8Q~ 7Q~", r"[\w~.-]{30,40}", before=r"[\w~.-]{3}"),
-    Shape("databricks-token", "dapi", r"[0-9a-f]{32}(?:-\d)?"),
-    Shape("shopify-token", "shpat_ shpca_ shppa_ shpss_ shptka_", r"[0-9a-fA-F]{28,64}"),
-    Shape("square-token", "EAAA sq0atp- sq0csp- sq0idp-", r"[\w-]{22,90}"),
-    Shape("facebook-token", "EAAC EAAB EAAG EAAE EAAD IGQV", r"[A-Za-z0-9]{60,300}"),
-    Shape("linear-key", "lin_api_ lin_oauth_ lin_wh_", r"[A-Za-z0-9]{30,100}"),
-    Shape("notion-token", "ntn_", r"[A-Za-z0-9]{36,80}"),
-    Shape("notion-token", "secret_", r"[A-Za-z0-9]{40,60}(?![A-Za-z0-9])"),
-    Shape("sentry-token", "sntrys_ sntryu_", r"[\w+/=-]{40,400}"),
-    Shape("vault-token", "hvs. hvb. hvr.", r"[\w-]{20,300}"),
-    Shape("doppler-token", "dp.", r"(?:pt|st|ct|sa|scim|audit)\.(?:[\w-]{1,40}\.)?[A-Za-z0-9]{36,60}"),
-    Shape("age-key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{40,80}"),
-    Shape("fly-token", "fo1_ fm1_ fm1a_ fm1r_ fm2_", r"[\w+/=,-]{30,4000}"),
-    Shape("supabase-key", "sbp_ sb_secret_", r"[\w-]{24,80}"),
-    Shape("postman-key", "PMAK-", r"[0-9a-f]{20,30}-[0-9a-f]{30,40}"),
-    Shape("newrelic-key", "NRAK- NRII- NRJS- NRRA- NRIQ-", r"[\w-]{18,48}"),
-    Shape("newrelic-key", "NRAL", r"(?![A-Za-z0-9])", before=r"[0-9a-f]{30,40}"),
-    Shape("cloudflare-key", "v1.0-", r"[0-9a-f]{20,30}-[0-9a-f]{100,200}"),
-    Shape("cloudflare-token", "cfut_ cfat_ cfk_", r"[A-Za-z0-9_-]{30,100}"),
-    Shape("terraform-token", ".atlasv1.", r"[\w-]{40,100}", before=r"[A-Za-z0-9]{10,20}"),
-    Shape("airtable-token", "pat", r"[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
-    Shape("hubspot-token", "pat-", r"(?:na|eu|ap)\d-[0-9a-f-]{36}"),
-    Shape("figma-token", "figd_ figo_ figu_ figor_", r"[\w-]{24,80}"),
-    Shape("dropbox-token", "sl.", r"[\w.-]{100,1500}"),
-    Shape("atlassian-token", "ATATT3 ATCTT3 ATBB ATSTT3", r"[\w=-]{20,400}"),
-    Shape("grafana-token", "glsa_ glc_", r"[\w+/=-]{32,400}"),
-    Shape("grafana-token", "eyJrIjoi", r"[A-Za-z0-9+/=_-]{40,400}"),
-    Shape("planetscale-token", "pscale_tkn_ pscale_pw_ pscale_oauth_", r"[\w.=-]{30,80}"),
-    Shape("pulumi-token", "pul-", r"[0-9a-f]{40}"),
-    Shape(
+    TokenShape("webhook", ".webhook.office.com/webhookb2/", r"[\w@/-]{40,400}", wordy=True),
+    TokenShape("webhook", "hooks.zapier.com/hooks/catch/", r"[\w/]{8,100}", wordy=True),
+    TokenShape("stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_", r"[A-Za-z0-9_]{16,300}"),
+    TokenShape("webhook-secret", "whsec_", r"[A-Za-z0-9+/=_-]{20,200}"),
+    TokenShape("google-key", "AIza", r"[\w-]{30,60}"),
+    TokenShape("google-token", "ya29.", r"[\w.-]{20,600}"),
+    TokenShape("google-secret", "GOCSPX-", r"[\w-]{20,60}"),
+    TokenShape("google-token", "1//0", r"[\w-]{30,200}"),
+    TokenShape("anthropic-key", "sk-ant-", r"[\w-]{20,300}"),
+    TokenShape("openai-key", "sk-proj- sk-svcacct- sk-admin- sk-None-", r"[\w-]{20,300}"),
+    TokenShape("openrouter-key", "sk-or-v1-", r"[0-9a-f]{32,100}"),
+    TokenShape("api-key", "sk-", r"(?=[\w-]{0,100}\d)[\w-]{20,300}"),
+    TokenShape("api-key", "sk_ pk_", r"(?:[0-9a-f]{40,64}|\d{5,12}_[A-Z0-9]{32})(?![A-Za-z0-9])"),
+    TokenShape("huggingface-token", "hf_ api_org_", r"[A-Za-z0-9]{28,60}"),
+    TokenShape("api-key", "xai- gsk_ pplx- nvapi- tgp_v1_ r8_ jina_ pcsk_ csk- tvly- fw_", r"[\w-]{24,200}"),
+    TokenShape("api-key", "lsv2_", r"(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}"),
+    TokenShape("api-key", "e2b_ fc-", r"[0-9a-f]{32,64}(?![A-Za-z0-9])"),
+    TokenShape("api-key", "re_", r"[A-Za-z0-9]{6,12}_[A-Za-z0-9]{18,40}"),
+    TokenShape("npm-token", "npm_", r"[A-Za-z0-9]{30,80}"),
+    TokenShape("pypi-token", "pypi-", r"[\w-]{50,400}"),
+    TokenShape("rubygems-key", "rubygems_", r"[0-9a-f]{40,64}"),
+    TokenShape("docker-token", "dckr_pat_ dckr_oat_", r"[\w-]{20,100}"),
+    TokenShape("crates-token", "cio", r"[A-Za-z0-9]{32}(?![A-Za-z0-9])"),
+    TokenShape("nuget-key", "oy2", r"[a-z0-9]{43}(?![A-Za-z0-9])"),
+    TokenShape("twilio-key", "SK", r"[0-9a-f]{32}(?![A-Za-z0-9])"),
+    TokenShape("sendgrid-key", "SG.", r"[\w-]{16,32}\.[\w-]{16,64}"),
+    TokenShape("mailgun-key", "key-", r"[0-9a-f]{32}(?![A-Za-z0-9])"),
+    TokenShape("mailgun-key", "-", r"[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])", before=r"[0-9a-f]{32}"),
+    TokenShape("mailchimp-key", "-us", r"\d{1,2}(?![\w-])", before=r"[0-9a-f]{32}"),
+    TokenShape("brevo-key", "xkeysib- xsmtpsib-", r"[0-9a-f]{64}-[A-Za-z0-9]{12,20}"),
+    TokenShape(
+        "discord-token", ".", r"[\w-]{6}\.[\w-]{27,40}(?![\w.-])", before=r"[MNO][A-Za-z0-9_-]{22,27}"
+    ),
+    TokenShape("telegram-token", ":AA", r"[\w-]{32,34}(?![\w-])", before=r"\d{8,11}"),
+    TokenShape("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", r"[0-9a-f]{40,80}"),
+    TokenShape("heroku-key", "HRKU-", r"[\w-]{30,100}"),
+    TokenShape("azure-secret", "8Q~ 7Q~", r"[\w~.-]{30,40}", before=r"[\w~.-]{3}"),
+    TokenShape("databricks-token", "dapi", r"[0-9a-f]{32}(?:-\d)?"),
+    TokenShape("shopify-token", "shpat_ shpca_ shppa_ shpss_ shptka_", r"[0-9a-fA-F]{28,64}"),
+    TokenShape("square-token", "EAAA sq0atp- sq0csp- sq0idp-", r"[\w-]{22,90}"),
+    TokenShape("facebook-token", "EAAC EAAB EAAG EAAE EAAD IGQV", r"[A-Za-z0-9]{60,300}"),
+    TokenShape("linear-key", "lin_api_ lin_oauth_ lin_wh_", r"[A-Za-z0-9]{30,100}"),
+    TokenShape("notion-token", "ntn_", r"[A-Za-z0-9]{36,80}"),
+    TokenShape("notion-token", "secret_", r"[A-Za-z0-9]{40,60}(?![A-Za-z0-9])"),
+    TokenShape("sentry-token", "sntrys_ sntryu_", r"[\w+/=-]{40,400}"),
+    TokenShape("vault-token", "hvs. hvb. hvr.", r"[\w-]{20,300}"),
+    TokenShape("doppler-token", "dp.", r"(?:pt|st|ct|sa|scim|audit)\.(?:[\w-]{1,40}\.)?[A-Za-z0-9]{36,60}"),
+    TokenShape("age-key", "AGE-SECRET-KEY-1", r"[A-Z0-9]{40,80}"),
+    TokenShape("fly-token", "fo1_ fm1_ fm1a_ fm1r_ fm2_", r"[\w+/=,-]{30,4000}"),
+    TokenShape("supabase-key", "sbp_ sb_secret_", r"[\w-]{24,80}"),
+    TokenShape("postman-key", "PMAK-", r"[0-9a-f]{20,30}-[0-9a-f]{30,40}"),
+    TokenShape("newrelic-key", "NRAK- NRII- NRJS- NRRA- NRIQ-", r"[\w-]{18,48}"),
+    TokenShape("newrelic-key", "NRAL", r"(?![A-Za-z0-9])", before=r"[0-9a-f]{30,40}"),
+    TokenShape("cloudflare-key", "v1.0-", r"[0-9a-f]{20,30}-[0-9a-f]{100,200}"),
+    TokenShape("cloudflare-token", "cfut_ cfat_ cfk_", r"[A-Za-z0-9_-]{30,100}"),
+    TokenShape("terraform-token", ".atlasv1.", r"[\w-]{40,100}", before=r"[A-Za-z0-9]{10,20}"),
+    TokenShape("airtable-token", "pat", r"[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
+    TokenShape("hubspot-token", "pat-", r"(?:na|eu|ap)\d-[0-9a-f-]{36}"),
+    TokenShape("figma-token", "figd_ figo_ figu_ figor_", r"[\w-]{24,80}"),
+    TokenShape("dropbox-token", "sl.", r"[\w.-]{100,1500}"),
+    TokenShape("atlassian-token", "ATATT3 ATCTT3 ATBB ATSTT3", r"[\w=-]{20,400}"),
+    TokenShape("grafana-token", "glsa_ glc_", r"[\w+/=-]{32,400}"),
+    TokenShape("grafana-token", "eyJrIjoi", r"[A-Za-z0-9+/=_-]{40,400}"),
+    TokenShape("planetscale-token", "pscale_tkn_ pscale_pw_ pscale_oauth_", r"[\w.=-]{30,80}"),
+    TokenShape("pulumi-token", "pul-", r"[0-9a-f]{40}"),
+    TokenShape(
         "api-token", "pnu_ nfp_ rnd_ vcp_ vck_ vca_ vcr_ napi_ sgp_ tfp_ phx_ aio_ bkua_", r"[\w-]{24,100}"
     ),
-    Shape("api-token", "CCIPAT_ CFPAT- CLOJARS_ rdme_ p8e- duffel_live_ duffel_test_", r"[\w-]{24,140}"),
-    Shape("api-token", "EZAK EZTK", r"[A-Za-z0-9]{54}"),
-    Shape("api-token", "FLWSECK", r"(?:_TEST)?-[A-Za-z0-9-]{12,60}"),
-    Shape(
+    TokenShape("api-token", "CCIPAT_ CFPAT- CLOJARS_ rdme_ p8e- duffel_live_ duffel_test_", r"[\w-]{24,140}"),
+    TokenShape("api-token", "EZAK EZTK", r"[A-Za-z0-9]{54}"),
+    TokenShape("api-token", "FLWSECK", r"(?:_TEST)?-[A-Za-z0-9-]{12,60}"),
+    TokenShape(
         "api-token", "shippo_live_ shippo_test_ waka_ tskey- ico- fio-u- lob_live_ ops_eyJ", r"[\w-]{20,800}"
     ),
-    Shape("plaid-token", "access-", r"(?:sandbox|development|production)-[0-9a-f-]{36}"),
-    Shape("alibaba-key", "LTAI", r"[A-Za-z0-9]{16,24}(?![A-Za-z0-9])"),
-    Shape("tencent-key", "AKID", r"[A-Za-z0-9]{28,40}(?![A-Za-z0-9])"),
-    Shape("dynatrace-token", "dt0c01. dt0s16. dt0s01.", r"[A-Z0-9]{8,24}\.[A-Z0-9]{40,80}"),
-    Shape("jfrog-key", "AKCp", r"[A-Za-z0-9]{60,80}"),
-    Shape(
+    TokenShape("plaid-token", "access-", r"(?:sandbox|development|production)-[0-9a-f-]{36}"),
+    TokenShape("alibaba-key", "LTAI", r"[A-Za-z0-9]{16,24}(?![A-Za-z0-9])"),
+    TokenShape("tencent-key", "AKID", r"[A-Za-z0-9]{28,40}(?![A-Za-z0-9])"),
+    TokenShape("dynatrace-token", "dt0c01. dt0s16. dt0s01.", r"[A-Z0-9]{8,24}\.[A-Z0-9]{40,80}"),
+    TokenShape("jfrog-key", "AKCp", r"[A-Za-z0-9]{60,80}"),
+    TokenShape(
         "launchdarkly-key", "sdk- mob- api-", r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
     ),
-    Shape("openshift-token", "sha256~", r"[\w-]{43}"),
-    Shape("sonar-token", "squ_ sqp_ sqa_", r"[0-9a-f]{40}"),
-    Shape("twitter-token", "AAAAAAAAAAAAAAAAAAA", r"[A-Za-z0-9%]{40,200}"),
-    Shape("yandex-key", "AQVN", r"[\w-]{30,50}"),
-    Shape("mapbox-token", "sk.eyJ", r"[\w-]{20,400}\.[\w-]{10,80}"),
-    Shape("jwt", "eyJ", r"[\w-]{8,1000}\.eyJ[\w-]{4,16000}(?:\.[\w-]{0,4000}){0,3}", wordy=True),
-    Shape("jwt", "eyJ", r"[\w-]{8,1000}\.[\w-]{8,4000}\.[\w-]{8,4000}(?:\.[\w-]{4,4000}){0,2}"),
-    Shape("password-hash", "$2a$ $2b$ $2y$", r"\d\d\$[./A-Za-z0-9]{53}", wordy=True),
-    Shape(
+    TokenShape("openshift-token", "sha256~", r"[\w-]{43}"),
+    TokenShape("sonar-token", "squ_ sqp_ sqa_", r"[0-9a-f]{40}"),
+    TokenShape("twitter-token", "AAAAAAAAAAAAAAAAAAA", r"[A-Za-z0-9%]{40,200}"),
+    TokenShape("yandex-key", "AQVN", r"[\w-]{30,50}"),
+    TokenShape("mapbox-token", "sk.eyJ", r"[\w-]{20,400}\.[\w-]{10,80}"),
+    TokenShape("jwt", "eyJ", r"[\w-]{8,1000}\.eyJ[\w-]{4,16000}(?:\.[\w-]{0,4000}){0,3}", wordy=True),
+    TokenShape("jwt", "eyJ", r"[\w-]{8,1000}\.[\w-]{8,4000}\.[\w-]{8,4000}(?:\.[\w-]{4,4000}){0,2}"),
+    TokenShape("password-hash", "$2a$ $2b$ $2y$", r"\d\d\$[./A-Za-z0-9]{53}", wordy=True),
+    TokenShape(
         "password-hash",
         "$apr1$ $1$ $5$ $6$ $y$ $7$",
         r"[^\s:$\"']{1,40}\$(?:[^\s:$\"']{1,40}\$)?[./A-Za-z0-9]{20,100}",
     ),
-    Shape("password-hash", "$argon2", r"(?:id|i|d)\$[^\s:\"']{30,300}", wordy=True),
-    Shape("password-hash", "{SHA} {SSHA} {SSHA256}", r"[A-Za-z0-9+/]{20,80}={0,2}"),
-    Shape(
+    TokenShape("password-hash", "$argon2", r"(?:id|i|d)\$[^\s:\"']{30,300}", wordy=True),
+    TokenShape("password-hash", "{SHA} {SSHA} {SSHA256}", r"[A-Za-z0-9+/]{20,80}={0,2}"),
+    TokenShape(
         "password-hash", "pbkdf2_sha256$ pbkdf2_sha1$", r"\d{1,8}\$[^\s$\"']{4,60}\$[A-Za-z0-9+/=]{20,100}"
     ),
 )
@@ -237,7 +239,7 @@ def _anchors_in(text: str, leading: dict[str, list[_Matcher]]) -> Iterator[re.Ma
     return _compiled(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(re.escape, present))})").finditer(text)
 
 
-def find_tokens(text: str) -> Iterator[Finding]:
+def find_tokens(text: str) -> Iterator[SecretSpan]:
     """Every token of a known shape, placeholders left out."""
     leading, inner = _matchers()
     done = 0
@@ -260,7 +262,7 @@ def find_tokens(text: str) -> Iterator[Finding]:
                     yield finding
 
 
-def _match_at(text: str, position: int, matcher: _Matcher) -> Finding | None:
+def _match_at(text: str, position: int, matcher: _Matcher) -> SecretSpan | None:
     match = _compiled(matcher.source).match(text, position)
     if not match:
         return None
@@ -273,13 +275,13 @@ def _match_at(text: str, position: int, matcher: _Matcher) -> Finding | None:
     body = text[start : match.end()]
     if is_placeholder(body) or (not matcher.wordy and is_wordlike(body)):
         return None
-    return Finding(matcher.kind, start, match.end())
+    return SecretSpan(matcher.kind, start, match.end())
 
 
 # Private-key blocks (PEM, OpenSSH, PGP), whole or cut off, in files, listings and JSON strings.
 
 
-def find_private_keys(text: str) -> Iterator[Finding]:
+def find_private_keys(text: str) -> Iterator[SecretSpan]:
     """Every block from its first line to its last, or as far as it looks like one."""
     if "PRIVATE KEY" not in text and "PuTTY-User-Key" not in text:
         return
@@ -291,7 +293,7 @@ def find_private_keys(text: str) -> Iterator[Finding]:
         stop = end.end() if end else _end_of_body(text, begin.end(), limit)
         body = text[begin.end() : end.start() if end else stop]
         if sum(char.isalnum() for char in body[:200]) >= 12 and not is_placeholder(body[:300]):
-            yield Finding("private-key", begin.start(), stop)
+            yield SecretSpan("private-key", begin.start(), stop)
 
 
 def _end_of_body(text: str, position: int, limit: int) -> int:

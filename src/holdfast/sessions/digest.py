@@ -305,7 +305,7 @@ def _is_settings(path: str) -> bool:
     return name.endswith(_SETTINGS) or name.startswith(".env") or "secret" in name or "credential" in name
 
 
-class Check(Struct, gc=False):
+class CheckResult(Struct, gc=False):
     """The last word of one kind of verification (test, build, lint, types) within a turn."""
 
     passed: bool
@@ -323,8 +323,8 @@ class Turn(Struct, gc=False):
     edits: int = 0
     commits: int = 0
     published: bool = False  # pushed, or a pull request opened or merged
-    checks: dict[str, Check] = {}
-    failure: Check | None = None  # the last call, when it failed
+    checks: dict[str, CheckResult] = {}
+    failure: CheckResult | None = None  # the last call, when it failed
     interrupted: bool = False
     rejected: bool = False
     api_error: str = ""

@@ -132,7 +132,7 @@ _WORD = lazy_regex(r"[a-z]{2,}")
 _NO_COMMANDS = names("cd echo printf true false : set export source . sleep")
 
 
-class Finding(NamedTuple):
+class LintFinding(NamedTuple):
     """A rule, what it says, and the line that it was found in where the linter shows one."""
 
     rule: str
@@ -140,16 +140,16 @@ class Finding(NamedTuple):
     code: str
 
 
-class Findings(NamedTuple):
+class LintFindings(NamedTuple):
     """Each rule once, told of no particular place; `alone` when the linter had nothing else to say."""
 
-    found: list[Finding]
+    found: list[LintFinding]
     alone: bool
 
 
-def findings_in(output: str) -> Findings:
+def findings_in(output: str) -> LintFindings:
     """What a linter's output names, without what is no convention: that only keeps the others from being alone."""
-    found: dict[str, Finding] = {}
+    found: dict[str, LintFinding] = {}
     output = without_escapes(output) if "\x1b" in output else output
     named = {match["rule"] for match in _COUNTED.finditer(output[-MOST_READ:])}
     whole = len(output) <= MOST_READ or bool(named)  # the count names what was not read
@@ -167,8 +167,8 @@ def findings_in(output: str) -> Findings:
                 or len(found) >= MOST_FINDINGS
             ):
                 continue
-            found[rule] = Finding(rule, _general(message), _shown(match.groupdict().get("code") or ""))
-    return Findings(list(found.values()), whole and len(named) == 1)
+            found[rule] = LintFinding(rule, _general(message), _shown(match.groupdict().get("code") or ""))
+    return LintFindings(list(found.values()), whole and len(named) == 1)
 
 
 def _general(message: str) -> str:

@@ -13,7 +13,7 @@ from holdfast.sessions.prose import (
     LONGEST,
     SHORTEST,
     SHORTEST_ITEM,
-    Statement,
+    ReportLine,
     capitalised,
     contains_any,
     content_words,
@@ -339,7 +339,7 @@ def _heads_decisions(heading: str) -> bool:
     return bool(_DECISIONS.fullmatch(heading))
 
 
-def decisions_in_report(said: Iterable[Statement], at: float | None) -> Iterator[Decision]:
+def decisions_in_report(said: Iterable[ReportLine], at: float | None) -> Iterator[Decision]:
     """An agent's choices: what stands under a heading that says so, and sentences that give a reason."""
     for statement in said:
         text = statement.text
@@ -393,7 +393,7 @@ def decisions_in_commit(subject: str, body: str, at: float | None) -> Iterator[D
             return
 
 
-def findings(said: Iterable[Statement], at: float | None) -> Iterator[Finding]:
+def findings(said: Iterable[ReportLine], at: float | None) -> Iterator[Finding]:
     for statement in said:
         text = statement.text
         if not is_whole(text) or not (_is_under_findings(statement) or _says_so(text)):
@@ -417,7 +417,7 @@ def _says_so(text: str) -> bool:
     return contains_any(text, _FOUND_WORDS) and bool(_FOUND.search(text))
 
 
-def _is_under_findings(statement: Statement) -> bool:
+def _is_under_findings(statement: ReportLine) -> bool:
     heading = statement.heading
     if not heading or statement.depth > 1:
         return False
@@ -432,7 +432,7 @@ def _heads(heading: str) -> frozenset[str]:
     return frozenset(name for name, pattern in known if pattern.fullmatch(heading))
 
 
-def abandoned_approaches(said: Iterable[Statement], at: float | None) -> Iterator[DeadEnd]:
+def abandoned_approaches(said: Iterable[ReportLine], at: float | None) -> Iterator[DeadEnd]:
     """Approaches that were given up, where one sentence says what, how it failed and what came instead."""
     for statement in said:
         text = statement.text
@@ -453,11 +453,11 @@ def is_chore(text: str) -> bool:
     return bool(words) and all(word in _OF_ANY_WORK for word in words)
 
 
-def lists_open_items(statement: Statement) -> bool:
+def lists_open_items(statement: ReportLine) -> bool:
     return bool(statement.heading) and "left" in _heads(statement.heading)
 
 
-def open_items(said: Iterable[Statement], at: float | None) -> list[OpenItem]:
+def open_items(said: Iterable[ReportLine], at: float | None) -> list[OpenItem]:
     items = []
     for statement in said:
         text = statement.text.rstrip(" .")
@@ -475,7 +475,7 @@ def open_items(said: Iterable[Statement], at: float | None) -> list[OpenItem]:
     return items
 
 
-def closing_question(last: Statement, at: float | None) -> Question | None:
+def closing_question(last: ReportLine, at: float | None) -> Question | None:
     """The question a message ends with, unless it only asks for leave to go on."""
     text = last.text
     if not text.endswith("?") or not SHORTEST <= len(text) <= LONGEST:

@@ -88,7 +88,7 @@ _QUESTION = PrefilteredRegex(
 _GIVEN_UP = (FailureReason.INTERRUPTED, FailureReason.USER_REJECTED)
 
 
-class Verdict(Struct, frozen=True):
+class TurnVerdict(Struct, frozen=True):
     status: Status
     reason: str = ""
     evidence: str = ""
@@ -99,52 +99,52 @@ class Verdict(Struct, frozen=True):
         return self.status == "done" and self.evidence != ANSWERED
 
 
-def judge(turn: Turn, after: Turn | None) -> Verdict:
+def judge(turn: Turn, after: Turn | None) -> TurnVerdict:
     """How a turn ended. What stopped it counts first, then what it proved, then what the person said of it."""
     if turn.api_error:
-        return Verdict("failed", FailureReason.API_ERROR, turn.api_error)
+        return TurnVerdict("failed", FailureReason.API_ERROR, turn.api_error)
     if turn.rejected:
-        return Verdict("failed", FailureReason.USER_REJECTED, "the user declined the next step")
+        return TurnVerdict("failed", FailureReason.USER_REJECTED, "the user declined the next step")
     if turn.interrupted:
-        return Verdict("failed", FailureReason.INTERRUPTED, "interrupted by the user")
+        return TurnVerdict("failed", FailureReason.INTERRUPTED, "interrupted by the user")
     if turn.answered and not turn.edits and _REFUSAL.search(turn.final[:600]):
-        return Verdict("failed", FailureReason.LLM_REFUSAL, _first_line(turn.final))
+        return TurnVerdict("failed", FailureReason.LLM_REFUSAL, _first_line(turn.final))
     for kind, check in turn.checks.items():
         if not check.passed:
-            return Verdict("failed", check.reason, f"{kind}: {check.evidence}")
+            return TurnVerdict("failed", check.reason, f"{kind}: {check.evidence}")
     said = after.text if after is not None else ""
     if _COMPLAINT.search(said):
         reason = turn.failure.reason if turn.failure else FailureReason.UNKNOWN
-        return Verdict("failed", reason, f"the user then said: {_first_line(said)}")
+        return TurnVerdict("failed", reason, f"the user then said: {_first_line(said)}")
     if turn.failure is not None and (not turn.answered or _ADMITS.search(turn.final)):
-        return Verdict("failed", turn.failure.reason, turn.failure.evidence)
+        return TurnVerdict("failed", turn.failure.reason, turn.failure.evidence)
     return _proof(turn, said)
 
 
-def _proof(turn: Turn, said: str) -> Verdict:
+def _proof(turn: Turn, said: str) -> TurnVerdict:
     """Evidence that something was achieved; `unknown` without any."""
     if turn.commits:
-        return Verdict("done", evidence=f"{turn.commits} commit{'s' if turn.commits > 1 else ''}")
+        return TurnVerdict("done", evidence=f"{turn.commits} commit{'s' if turn.commits > 1 else ''}")
     if turn.published:
-        return Verdict("done", evidence="pushed")
+        return TurnVerdict("done", evidence="pushed")
     for kind in _PROOFS:
         if kind in turn.checks and (kind != "lint" or _ABOUT_LINT.search(turn.text)):
-            return Verdict("done", evidence=f"{kind} passed: {turn.checks[kind].evidence}")
+            return TurnVerdict("done", evidence=f"{kind} passed: {turn.checks[kind].evidence}")
     if _APPROVAL.search(said):
-        return Verdict("done", evidence=f"the user then said: {_first_line(said)}")
+        return TurnVerdict("done", evidence=f"the user then said: {_first_line(said)}")
     if turn.answered and not turn.edits:
         if _COMPLAINT.search(turn.text):
-            return Verdict(
+            return TurnVerdict(
                 "unknown", evidence="a complaint was answered, and nothing shows that it is settled"
             )
-        return Verdict("done", evidence=ANSWERED)
+        return TurnVerdict("done", evidence=ANSWERED)
     if "lint" in turn.checks:
-        return Verdict("unknown", evidence="only a linter passed")
-    return Verdict("unknown", evidence="no test, commit or word of the user tells")
+        return TurnVerdict("unknown", evidence="only a linter passed")
+    return TurnVerdict("unknown", evidence="no test, commit or word of the user tells")
 
 
 def tasks_of(
-    turns: Sequence[Turn], todos: dict[str, TodoItem], verdicts: Sequence[Verdict]
+    turns: Sequence[Turn], todos: dict[str, TodoItem], verdicts: Sequence[TurnVerdict]
 ) -> list[TaskResult]:
     """The tasks of a session: to-do items where a turn kept a list, else each request that led to work."""
     items: dict[int, list[tuple[str, TodoItem]]] = {}
@@ -170,11 +170,13 @@ def tasks_of(
     return tasks
 
 
-def judge_all(turns: Sequence[Turn]) -> list[Verdict]:
+def judge_all(turns: Sequence[Turn]) -> list[TurnVerdict]:
     return [judge(turn, after) for turn, after in zip_longest(turns, turns[1:]) if turn is not None]
 
 
-def _listed(items: list[tuple[str, TodoItem]], verdict: Verdict, proof: Verdict | None) -> list[TaskResult]:
+def _listed(
+    items: list[tuple[str, TodoItem]], verdict: TurnVerdict, proof: TurnVerdict | None
+) -> list[TaskResult]:
     """Items of one list. A tick is the agent's own word: it counts where this turn or a later one proves something.
 
     A list ticked off while the turn failed is an optimist's: its last item takes the blame.
@@ -265,7 +267,7 @@ def complexity_of(*, tool_calls: int, edited_files: int, tasks: int) -> Complexi
 
 
 def outcome_of(
-    turns: Sequence[Turn], tasks: Sequence[TaskResult], verdicts: Sequence[Verdict]
+    turns: Sequence[Turn], tasks: Sequence[TaskResult], verdicts: Sequence[TurnVerdict]
 ) -> tuple[Outcome, str]:
     worked = [turn for turn in turns if turn.calls or turn.api_error]
     if not worked:

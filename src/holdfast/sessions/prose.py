@@ -301,7 +301,7 @@ def _looks_pasted(line: str) -> bool:
     )
 
 
-class Statement(Struct, frozen=True, gc=False):
+class ReportLine(Struct, frozen=True, gc=False):
     """`heading` is in lower case; `item` says that it is a point of a list, `done` that it was ticked off.
 
     `depth` is how far a point is indented below the first ones of its list.
@@ -314,7 +314,7 @@ class Statement(Struct, frozen=True, gc=False):
     done: bool = False
 
 
-def statements(text: str) -> Iterator[Statement]:
+def statements(text: str) -> Iterator[ReportLine]:
     heading, fenced, margin = "", False, -1
     paragraph: list[str] = []
     for line in text.splitlines():
@@ -342,7 +342,7 @@ def statements(text: str) -> Iterator[Statement]:
         ):
             indent = len(match[1].expandtabs(4))
             margin = indent if margin < 0 else min(margin, indent)
-            yield Statement(heading, plain(match[3]), True, indent - margin, (match[2] or " ") != " ")
+            yield ReportLine(heading, plain(match[3]), True, indent - margin, (match[2] or " ") != " ")
         elif title := _title(line, bare):
             heading, said = title
             margin = -1
@@ -365,9 +365,9 @@ def _title(line: str, bare: str) -> tuple[str, str] | None:
     return None
 
 
-def _sentences(heading: str, text: str) -> Iterator[Statement]:
+def _sentences(heading: str, text: str) -> Iterator[ReportLine]:
     for sentence in sentences(text):
-        yield Statement(heading, sentence)
+        yield ReportLine(heading, sentence)
 
 
 def sentences(text: str) -> list[str]:

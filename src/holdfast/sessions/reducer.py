@@ -44,7 +44,7 @@ from holdfast.sessions.digest import (
     PROMPT_LENGTH,
     TARGET_LENGTH,
     TITLE_LENGTH,
-    Check,
+    CheckResult,
     Digest,
     OpenCall,
     OpenResponse,
@@ -276,7 +276,7 @@ class Reducer:
         said = checks.says_failed(event.text) if kind and not trusted else ""
         if event.ok is False or said:
             reason, evidence = checks.why_failed(event.text, kind, event.exit_code)
-            turn.failure = Check(False, reason, cut_raw(evidence or said, EVIDENCE_LENGTH // LEEWAY))
+            turn.failure = CheckResult(False, reason, cut_raw(evidence or said, EVIDENCE_LENGTH // LEEWAY))
             if kind and checks.failed_in_check(command, event.text):
                 turn.checks[kind] = turn.failure
             return
@@ -285,7 +285,7 @@ class Reducer:
         if kinds and (trusted or (event.ok and kind != "test") or checks.says_passed(event.text)):
             self.harvester.verified(self._from_here(command), event)
             for passed in kinds:
-                turn.checks[passed] = Check(True, "", cut_raw(command, EVIDENCE_LENGTH // LEEWAY))
+                turn.checks[passed] = CheckResult(True, "", cut_raw(command, EVIDENCE_LENGTH // LEEWAY))
                 self.digest.verified[passed] = cut_raw(command, COMMAND_LENGTH // LEEWAY)
 
     def _todos(self, event: TodoList) -> None:

@@ -36,7 +36,7 @@ MOST_GOAL = 900  # what a session is about is said at the beginning
 FEW_KEYWORDS = 3  # a goal that yields fewer says too little; the next prompt may say more
 
 
-class Part(Struct, frozen=True):
+class SessionPart(Struct, frozen=True):
     """One transcript's digest and where it came from."""
 
     source: str
@@ -44,7 +44,7 @@ class Part(Struct, frozen=True):
 
 
 def conclude(
-    session: str, parts: Sequence[Part], project_type: str | None, framework: str | None
+    session: str, parts: Sequence[SessionPart], project_type: str | None, framework: str | None
 ) -> DistilledSession:
     """The session as it is now known. Parts may grow; concluding again gives the newer state."""
     ordered = sorted(parts, key=lambda part: (part.digest.first_at or 0.0, part.source))

@@ -45,14 +45,14 @@ CREATE TABLE IF NOT EXISTS session (
 R = TypeVar("R")
 
 
-class Stamp(Struct, frozen=True):
+class SourceStamp(Struct, frozen=True):
     """What tells cheaply whether a file changed."""
 
     size: int
     mtime_ns: int
 
 
-class Cursor(Struct, frozen=True, kw_only=True):
+class SourceCursor(Struct, frozen=True, kw_only=True):
     """How far one transcript was read, and the state to go on with.
 
     `own` is the id the transcript gives itself, `session` the one it counts for: a subagent's parent.
@@ -64,7 +64,7 @@ class Cursor(Struct, frozen=True, kw_only=True):
     own: str
     session: str
     position: int
-    stamp: Stamp
+    stamp: SourceStamp
     head: bytes
     reader: bytes
     digest: bytes
@@ -188,18 +188,18 @@ class CaptureStore:
         except sqlite3.Error as error:
             raise _refused(self.path, error) from error
 
-    def stamps(self) -> dict[str, tuple[Stamp, str]]:
+    def stamps(self) -> dict[str, tuple[SourceStamp, str]]:
         """Every transcript read so far: its stamp then, and the session it belongs to."""
         rows = self._ask("SELECT path, size, mtime_ns, session FROM source")
-        return {path: (Stamp(size, mtime_ns), session) for path, size, mtime_ns, session in rows}
+        return {path: (SourceStamp(size, mtime_ns), session) for path, size, mtime_ns, session in rows}
 
-    def cursor(self, path: str) -> Cursor | None:
+    def cursor(self, path: str) -> SourceCursor | None:
         return next(self._cursors("path = ?", path), None)
 
-    def cursors_of(self, session: str) -> list[Cursor]:
+    def cursors_of(self, session: str) -> list[SourceCursor]:
         return list(self._cursors("session = ?", session))
 
-    def _cursors(self, where: str, value: str) -> Iterator[Cursor]:
+    def _cursors(self, where: str, value: str) -> Iterator[SourceCursor]:
         rows = self._ask(
             "SELECT id, path, agent, own, session, position, size, mtime_ns, head, reader, digest "
             f"FROM source WHERE {where}",
@@ -207,14 +207,14 @@ class CaptureStore:
         )
         for row in rows:
             number, path, agent, own, session, position, size, mtime_ns, head, reader, digest = row
-            yield Cursor(
+            yield SourceCursor(
                 id=number,
                 path=path,
                 agent=agent,
                 own=own,
                 session=session,
                 position=position,
-                stamp=Stamp(size, mtime_ns),
+                stamp=SourceStamp(size, mtime_ns),
                 head=head,
                 reader=reader,
                 digest=digest,
@@ -240,7 +240,7 @@ class CaptureStore:
     def settle(self, sessions: Iterable[str]) -> None:
         self._ask_many("DELETE FROM pending WHERE session = ?", ((session,) for session in sessions))
 
-    def passed_over(self, path: str, stamp: Stamp) -> None:
+    def passed_over(self, path: str, stamp: SourceStamp) -> None:
         """A transcript of a forgotten session has grown: it is known, and was not read."""
         self._ask(
             "UPDATE source SET size = ?, mtime_ns = ? WHERE path = ?", (stamp.size, stamp.mtime_ns, path)
@@ -256,7 +256,7 @@ class CaptureStore:
         (number,) = self._ask("SELECT coalesce(max(id), 0) + 1 FROM source").fetchone()
         return int(number)
 
-    def put(self, cursor: Cursor) -> None:
+    def put(self, cursor: SourceCursor) -> None:
         self._ask(
             "INSERT OR REPLACE INTO source VALUES (?,?,?,?,?,?,?,?,?,?,?)",
             (
