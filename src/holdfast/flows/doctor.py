@@ -23,7 +23,7 @@ from holdfast.ledger.markdown import current
 from holdfast.ledger.store import ProjectLedger
 from holdfast.lessons.states import lesson_store
 from holdfast.memory.read import known_projects
-from holdfast.memory.session_log import Edited
+from holdfast.memory.session_log import Placed
 from holdfast.memory.store import MemoryStore
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.inbox import faults
@@ -128,7 +128,7 @@ def _stores(project: Project) -> list[MemoryStore]:
     return [MemoryStore(project, name) for name in known_projects(project)] if project.memory.is_dir() else []
 
 
-def _edited_entries(project: Project) -> Iterator[tuple[MemoryStore, Edited]]:
+def _edited_entries(project: Project) -> Iterator[tuple[MemoryStore, Placed]]:
     """Log entries that were changed by hand. A log that cannot be read is a result of the check of files."""
     for store in _stores(project):
         with suppress(HoldfastError):
