@@ -17,12 +17,8 @@ import pytest
 from tests.patience import PATIENCE_S
 
 from holdfast.briefing.prepare import prepare
-<<<<<<< HEAD
-from holdfast.briefing.start import Briefings, Line
-from holdfast.core import processes
-=======
 from holdfast.briefing.start import Briefings
->>>>>>> 8ea323d (Chunks by a table of files; evidence of a hit is a function; names come from where they are defined)
+from holdfast.core import processes
 from holdfast.flows.hosts import Plan, install
 from holdfast.hooks import hook, rebuild, trace
 from holdfast.hot import hook_entry

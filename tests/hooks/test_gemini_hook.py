@@ -14,11 +14,8 @@ from tests.hooks.test_tool_call_hook import ANSWER, ASKED, OPTIONS, REMEDY, STAT
 from holdfast.briefing.moments import answer
 from holdfast.hooks import host_protocol
 from holdfast.hooks.moment import NOTED
-<<<<<<< HEAD
-from holdfast.model.statement import statement_of
-=======
 from holdfast.model.line import Line
->>>>>>> 8ea323d (Chunks by a table of files; evidence of a hit is a function; names come from where they are defined)
+from holdfast.model.statement import statement_of
 
 COMMAND = "gh pr diff 104 --stat"
 RULE = "refund amounts are whole cents"

@@ -33,8 +33,6 @@ from holdfast.memory.session_log import (
     LogMarks,
     Placed,
     SessionLog,
-    decode_text,
-    encode_text,
 )
 from holdfast.model.memory import Decision, LogEntry, Question
 from holdfast.store.denied import Denied
