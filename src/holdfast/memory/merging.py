@@ -93,13 +93,19 @@ def find(items: Sequence[T], text: str, meaning: Meaning | None = None) -> T | N
         wanted = signature(_unasked(text) if isinstance(item, Question) else text)
         if _folded(own) == folded or compare_signatures(signature(own), wanted).likeness is Likeness.SAME:
             return item
-    for item in reversed(items) if meaning is not None else ():
-        is_question = isinstance(item, Question)
-        if is_question and not asks_alike(item.text, text):
-            continue
-        if judge(_text_of(item), _unasked(text) if is_question else text, meaning).likeness is Likeness.SAME:
+    if meaning is None:
+        return None
+    for item in reversed(items):
+        if isinstance(item, Question):
+            if asks_alike(item.text, text) and _means(item, _unasked(text), meaning):
+                return item
+        elif _means(item, text, meaning):
             return item
     return None
+
+
+def _means(item: Item, text: str, meaning: Meaning) -> bool:
+    return judge(_text_of(item), text, meaning).likeness is Likeness.SAME
 
 
 def contradicting(
