@@ -11,6 +11,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Set
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -48,6 +49,7 @@ MOST_ROOTS = 8
 LONGEST_RULE = 240
 USUAL_JOBS = ("test", "check", "lint", "format", "build", "types")  # with which a change is checked
 MOST_USUAL = 3
+_STAMPS = "SELECT root, lesson, path, size, mtime_ns FROM stamp"
 _CANNOT_TELL = -1
 _KINDS = {"correction": 0, "command": 1}
 _SPACE = lazy_regex(r"\s+")
@@ -234,26 +236,27 @@ def _write_stamps(
 ) -> None:
     """Of this work tree, and those of the others as they were: they share the memory, and their files differ."""
     rows = [(root, lesson, *place) for lesson, known in places.items() for place in known or ()]
-    rows += [row for row in _stamps_in(before) if row[0] != root and row[1] in places]
+    rows += [row for row in rows_before(before, _STAMPS) if row[0] != root and row[1] in places]
     roots = list(dict.fromkeys(row[0] for row in rows))[:MOST_ROOTS]
     db.executemany(
         "INSERT OR IGNORE INTO stamp VALUES (?, ?, ?, ?, ?)", (row for row in rows if row[0] in roots)
     )
 
 
-def _stamps_in(before: Path | None) -> list[tuple[str, str, str, int, int]]:
-    if before is None:
+def rows_before(prepared: Path | None, query: str) -> list[Any]:
+    """What a prepared file from before answers; nothing where there is none, or it cannot be read."""
+    if prepared is None:
         return []
     try:
-        old = sqlite3.connect(f"{before.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+        db = sqlite3.connect(f"{prepared.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
     except (sqlite3.Error, ValueError):
         return []
     try:
-        return old.execute("SELECT root, lesson, path, size, mtime_ns FROM stamp").fetchall()
+        return db.execute(query).fetchall()
     except sqlite3.Error:
         return []
     finally:
-        old.close()
+        db.close()
 
 
 def instructions(root: Path) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from time import gmtime, strftime
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,9 +16,11 @@ from msgspec.structs import replace
 from holdfast.briefing.changes_since import short
 from holdfast.briefing.lesson_lines import Rule, reason_of
 from holdfast.briefing.projects import Naming
+from holdfast.core.likeness import word_set
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.shell_calls import Call, calls, normal
 from holdfast.hooks.moment import ASK, SHELL, fits, folded, place_of
+from holdfast.memory.current_digest import day_of
 from holdfast.memory.merging import is_passing
 from holdfast.memory.read import ProjectMemory
 from holdfast.model.events import DistilledSession
@@ -31,10 +32,6 @@ from holdfast.store.project import Project
 
 # Which part of a command made it fail, read off what the program said: an option, a target, a file, or
 # itself.
-
-
-def _words(block: str) -> frozenset[str]:
-    return frozenset(block.split())
 
 
 _NOT_FOUND = lazy_regex(
@@ -68,16 +65,16 @@ _FILE = lazy_regex(r"[/\\]|\.\w{1,5}\Z")
 _INSTANCE = lazy_regex(r"\d+|[0-9a-f]{7,40}|#\d+|https?://.*")
 
 # How many words after the program say what it is to do. The others have two: `gh pr diff`, `npm run lint`.
-_NO_SUBCOMMAND = _words(
+_NO_SUBCOMMAND = word_set(
     """ls cat grep egrep fgrep rg find fd sed awk head tail wc sort uniq cut tr diff cp mv rm mkdir touch chmod curl
     wget make gmake ninja pytest jest vitest mocha tsc eslint prettier node python python3 bash sh zsh tar jq yq
     sqlite3 psql ssh scp rsync date xxd stat tree mypy black flake8 gcc g++ clang javac java du df ps xargs tee
     gofmt gofumpt goimports golangci rustfmt shellcheck which"""
 )
-_ONE_SUBCOMMAND = _words(
+_ONE_SUBCOMMAND = word_set(
     "git go cargo ruff brew apt apt-get dnf pip pip3 terraform helm golangci-lint hg svn rustup gem bazel"
 )
-_TWO_OF_GIT = _words("stash remote worktree submodule bisect notes lfs")
+_TWO_OF_GIT = word_set("stash remote worktree submodule bisect notes lfs")
 
 
 class Failing(Struct, frozen=True):
@@ -224,9 +221,6 @@ def words_of(moments: Iterable[Moment]) -> bytes:
             runs = [run for text in texts for run in _PLAIN.findall(text)]
             pieces.add(max(runs, key=len, default=""))
     return "\n".join(f"={piece}" for piece in sorted(pieces)).encode()
-
-
-# --- stumbles ------------------------------------------------------------------------------------------
 
 
 def _dead_ends(project: Project, memory: ProjectMemory) -> list[DeadEnd]:
@@ -378,26 +372,16 @@ def _known_by(moment: Moment) -> str:
 
 
 def _source(end: DeadEnd) -> str:
-    parts = [end.id, end.session[:8], _day(end.at)]
+    parts = [end.id, end.session[:8], day_of(end.at)]
     return ", ".join(part for part in parts if part)
 
 
 def _when(end: DeadEnd) -> str:
     return (
-        f"last {_day(end.at)} in session {end.session}"
+        f"last {day_of(end.at)} in session {end.session}"
         if end.session
-        else f"last {_day(end.at) or 'undated'}"
+        else f"last {day_of(end.at) or 'undated'}"
     )
-
-
-def _day(at: float | None) -> str:
-    try:
-        return "" if at is None else strftime("%Y-%m-%d", gmtime(at))
-    except (OverflowError, ValueError, OSError):
-        return ""
-
-
-# --- questions -----------------------------------------------------------------------------------------
 
 
 def _answered(
@@ -417,7 +401,7 @@ def _answered(
 
 
 def answer(said: Statement) -> Moment:
-    day = _day(said.at)
+    day = day_of(said.at)
     who = ", ".join(filter(None, (f"by {said.who}" if said.who else "", day)))
     text = f"Answered before: {short(said.subject, _ASKED)} → {short(said.text, _ANSWER)}"
     return Moment(

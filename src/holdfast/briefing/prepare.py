@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase, translate
 from pathlib import Path
 
-from holdfast.briefing.changes_since import Happened
+from holdfast.briefing.lesson_lines import flat
 from holdfast.briefing.moments import Moment, words_of
 from holdfast.briefing.prompt import write_prompting
 from holdfast.briefing.start import Briefings, briefings_of
 from holdfast.briefing.watch import watched
 from holdfast.core import files
-from holdfast.core.fence import wrap
 from holdfast.core.place import stamp
 from holdfast.core.tokens import count_tokens
 from holdfast.hooks import prefilter
@@ -109,12 +108,23 @@ def _insert(db: sqlite3.Connection, told: Briefings) -> None:
     )
     db.executemany(
         "INSERT INTO since VALUES (?, ?, ?, ?, ?, ?, ?)",
-        ((*_when_and_where(one), _harmless(one.line.text), one.line.reason) for one in told.since),
+        (
+            (
+                one.at,
+                one.at if one.began is None else one.began,
+                one.session,
+                one.branch,
+                one.project,
+                flat(one.line.text),
+                one.line.reason,
+            )
+            for one in told.since
+        ),
     )
     db.executemany(
         "INSERT INTO own VALUES (?, ?, ?, ?)",
         (
-            (session, number, _harmless(line.text), line.reason)
+            (session, number, flat(line.text), line.reason)
             for session, lines in told.own.items()
             for number, line in enumerate(lines)
         ),
@@ -129,21 +139,12 @@ def _insert(db: sqlite3.Connection, told: Briefings) -> None:
 def _at_the_moment(number: int, one: Moment) -> tuple[str | int, ...]:
     needs = json.dumps(one.needs, ensure_ascii=False)
     what = (one.tool, one.key, number, one.rule, one.token, needs, one.place, one.project)
-    return (*what, _harmless(one.text), one.reason, one.id)
-
-
-def _when_and_where(one: Happened) -> tuple[float, float, str, str, str]:
-    return one.at, one.at if one.began is None else one.began, one.session, one.branch, one.project
+    return (*what, flat(one.text), one.reason, one.id)
 
 
 def _told(lines: Sequence[Line]) -> tuple[str, int, str]:
-    text = "\n".join(_harmless(line.text) for line in lines)
+    text = "\n".join(flat(line.text) for line in lines)
     return text, count_tokens(text), json.dumps([line.reason for line in lines], ensure_ascii=False)
-
-
-def _harmless(text: str) -> str:
-    """One flat line that cannot end a fence, so that the hook need only put the fence around."""
-    return "\n".join(wrap([" ".join(text.split())], "000000").split("\n")[1:-1])
 
 
 def exclusion(pattern: str, home: Path) -> tuple[str, str]:

@@ -25,7 +25,7 @@ from holdfast.hooks.classify import classify
 from holdfast.hooks.prompt import CODE, LOOKING
 from holdfast.hooks.prompt import MOST_TOKENS as PROMPT_BUDGET
 from holdfast.hooks.ranking import path_lines
-from holdfast.memory.current_digest import done_line, marked, step_line, todo_line
+from holdfast.memory.current_digest import done_line, marked, step_line, todo_line, within
 from holdfast.model.ledger import Kind
 from holdfast.model.line import Line
 from holdfast.model.search import Hit
@@ -121,7 +121,7 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
     kept = tell(budget - sum(count_tokens(line.text) for line in files))
     said = "\n".join(line.text for line in kept)
     more = [line for line in files if line.text not in said]
-    return _within([*kept, *more] or every, budget)
+    return _briefing([*kept, *more] or every, budget)
 
 
 def _lines(task: str, hits: Sequence[tuple[Hit, str]], nearness: Nearness, room: int) -> list[Line]:
@@ -233,7 +233,7 @@ def _state(machine: Machine, project: Project, budget: int) -> Briefing:
         Line(line.text, line.reason, "state", f"state:{number}", ".holdfast/local/current.md")
         for number, line in enumerate([*_last(project, lines), *lines])
     ]
-    return _within(told, budget)
+    return _briefing(told, budget)
 
 
 def _last(project: Project, lines: Sequence[Line]) -> list[Line]:
@@ -249,16 +249,11 @@ def _last(project: Project, lines: Sequence[Line]) -> list[Line]:
     return [marked(line, branch, None) for line, branch in left]
 
 
-def _within(lines: Sequence[Line], budget: int) -> Briefing:
-    kept: list[Line] = []
-    used = 0
-    for line in lines:
-        cost = count_tokens(line.text)
-        if used + cost <= budget:
-            kept.append(line)
-            used += cost
+def _briefing(lines: Sequence[Line], budget: int) -> Briefing:
+    kept = within(lines, budget)
     nothing = ""
     if lines and not kept:
         least = min(count_tokens(line.text) for line in lines)
         nothing = f"the shortest line for it has {least} tokens"
+    used = sum(count_tokens(line.text) for line in kept)
     return Briefing(budget=budget, tokens=used, lines=tuple(kept), nothing=nothing)

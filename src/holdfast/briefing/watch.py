@@ -44,7 +44,7 @@ MOST_RUNNING = 50
 
 def watched(machine: Machine, project: Project) -> dict[str, str]:
     """Rows of `meta`, each JSON but for `knowledge`; what cannot be read is left out, and asked for in vain."""
-    entries = list(or_nothing(partial(_rows, project)))
+    entries = list(or_nothing(lambda: rows(read_ledger(project))))
     running = live_sessions(machine, project)[-MOST_RUNNING:]
     beyond = [
         {"session": one.session, "key": _key(one.what, one.text), "text": one.text}
@@ -61,10 +61,6 @@ def watched(machine: Machine, project: Project) -> dict[str, str]:
         "watched": json.dumps(_files(machine, project)),
         "knowledge": blake2b(json.dumps(known).encode(), digest_size=8).hexdigest() if known else "",
     }
-
-
-def _rows(project: Project) -> list[LedgerEntry]:
-    return rows(read_ledger(project))
 
 
 def _key(what: str, text: str) -> str:

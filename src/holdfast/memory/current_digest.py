@@ -114,7 +114,7 @@ def question_line(question: Question) -> Line | None:
 def todo_line(item: OpenItem) -> Line:
     """With the day on which a session left it: whoever reads it can see what was done since."""
     owner = f"for the {item.owner}" if item.owner not in ("", "agent") else ""  # the agent is who reads it
-    since = _day(item.at) if item.session else ""
+    since = day_of(item.at) if item.session else ""
     marks = [item.priority if item.priority != "normal" else "", owner, since]
     shown = ", ".join(filter(None, marks))
     why = f"; {one_line(item.why)}" if item.why else ""
@@ -133,12 +133,13 @@ def _from(session: str, at: float | None) -> str:
     return f"from session {session[:8]}, {on(at)}" if session else f"kept {on(at)}"
 
 
-def _day(at: float | None) -> str:
+def day_of(at: float | None) -> str:
+    """The date in UTC; '' when it is not known."""
     return "" if (shown := render_minute(at)) == "undated" else shown[:10]
 
 
 def on(at: float | None) -> str:
-    return f"on {shown[:10]}" if (shown := render_minute(at)) != "undated" else "at a time not known"
+    return f"on {day}" if (day := day_of(at)) else "at a time not known"
 
 
 def stale_line(items: Sequence[NextStep | Done | OpenItem], newest: float, now: float) -> Line:
@@ -157,7 +158,6 @@ def one_line(text: str) -> str:
 
 STALE_DAYS = 14
 STUMBLE_BUDGET = 100  # of what keeps failing: useful to every session, and never all that it is told
-_DAY = 86_400
 _PRIORITIES = {"high": 0, "normal": 1, "low": 2}
 _MOST_QUESTIONS = 3
 _MOST_TODO = 3  # that sessions left; a person's own are told as long as there is room
@@ -198,9 +198,9 @@ def digest(
     done = [item for item in current.done if here(item)]
     todo = [item for item in current.todo if here(item)]
     dated: list[NextStep | Done | OpenItem] = [*steps, *done, *todo]
-    newest = _newest(dated)
+    newest = max((item.at for item in dated if item.at is not None and isfinite(item.at)), default=None)
     lines: list[Line] = []
-    if newest is not None and newest < now - STALE_DAYS * _DAY:
+    if newest is not None and newest < now - STALE_DAYS * _DAY_S:
         # What somebody said themselves does not grow old: it is told until they take it back.
         steps, todo = [step for step in steps if step.by], [item for item in todo if not item.session]
         derived = [item for item in dated if item not in steps and item not in todo]
@@ -208,14 +208,14 @@ def digest(
         done = []
     lines += [marked(step_line(step), step.branch, branch) for step in steps]
     lines += _by_hand(file, clean, branch)
-    lines += _within(map(stumble_line, current.stumbles), STUMBLE_BUDGET)
+    lines += within(map(stumble_line, current.stumbles), STUMBLE_BUDGET)
     asked = (question_line(question) for question in current.questions if question.open)
     lines += list(islice((line for line in asked if line is not None), _MOST_QUESTIONS))
     lines += [marked(todo_line(item), item.branch, branch) for item in _to_tell(todo, steps)]
     lines += [marked(done_line(deed), deed.branch, branch) for deed in _last_done(done, steps)]
     at_work = any(branch is None or item.branch == branch for item in dated)
     lines += _around(current, branch, place, at_work=at_work, now=now)
-    return _within(unsaid(lines), budget)
+    return within(unsaid(lines), budget)
 
 
 def narrowed(current: Current, project: str | None, name: str) -> Current:
@@ -228,15 +228,15 @@ def narrowed(current: Current, project: str | None, name: str) -> Current:
         todo=tuple(item for item in current.todo if item.project == project or not item.session),
         done=tuple(item for item in current.done if item.project == project),
         questions=tuple(question for question in current.questions if question.project == project),
-        files=tuple(hint for hint in current.files if _is_for(hint, name)),
+        files=tuple(
+            hint
+            for hint in current.files
+            if not hint.path.startswith("projects/") or hint.path.startswith(f"projects/{name}/")
+        ),
         projects=tuple(
             entry if entry.name == name else replace(entry, branch=ELSEWHERE) for entry in current.projects
         ),
     )
-
-
-def _is_for(hint: FileHint, name: str) -> bool:
-    return not hint.path.startswith("projects/") or hint.path.startswith(f"projects/{name}/")
 
 
 def branches_of(current: Current) -> set[str]:
@@ -286,7 +286,7 @@ def _last_elsewhere(current: Current, branch: str, now: float) -> Iterator[Line]
     items: list[NextStep | Done | OpenItem] = [*current.next, *current.done, *current.todo]
     others = [item for item in items if item.branch not in (branch, "", "HEAD") and isfinite(item.at or 0)]
     last = max(others, key=lambda item: item.at or 0, default=None)
-    if last is not None and (last.at or now) >= now - STALE_DAYS * _DAY:
+    if last is not None and (last.at or now) >= now - STALE_DAYS * _DAY_S:
         name, day = one_line(last.branch), render_minute(last.at)[:10]
         text = f"Last session here: {day} on {name} (holdfast resume --branch NAME)"
         yield Line(text, "its steps are not told here", "elsewhere")
@@ -352,11 +352,8 @@ def _noted(line: str, branch: str | None) -> Line | None:
     return Line(f"{label}: {said}", "written into current.md", "note", said=said)
 
 
-def _newest(items: Iterable[NextStep | Done | OpenItem]) -> float | None:
-    return max((item.at for item in items if item.at is not None and isfinite(item.at)), default=None)
-
-
-def _within(lines: Iterable[Line], budget: int) -> list[Line]:
+def within(lines: Iterable[Line], budget: int) -> list[Line]:
+    """The lines that fit into a budget of tokens, in their order."""
     kept: list[Line] = []
     left = budget
     for line in lines:

@@ -143,7 +143,6 @@ class _Groups(Generic[T]):
         self._by_id: dict[tuple[str, str], int] = {}
         self._by_word: dict[str, list[int]] = {}
         self._firsts: list[Signature] = []
-        self._sizes: list[int] = []
         self._clashes: dict[tuple[str, str], Contradiction[T]] = {}
 
     def add(self, item: T) -> None:
@@ -218,12 +217,11 @@ class _Groups(Generic[T]):
             holding = self._by_word[word]
             if len(holding) <= _TOO_COMMON:
                 shared.update(holding)
-        size = self._sizes[group]
         near = (
             (count, other)
             for other, count in shared.items()
             if other < group
-            and least_shared(count, size, self._sizes[other])
+            and least_shared(count, len(own.words), len(self._firsts[other].words))
             and self._firsts[other].hard == own.hard
         )
         found = []
@@ -271,7 +269,6 @@ class _Groups(Generic[T]):
         group = len(self.members)
         self.members.append([item])
         self._firsts.append(own)
-        self._sizes.append(len(own.words))
         for word in own.words:
             self._by_word.setdefault(word, []).append(group)
         return group
@@ -280,16 +277,13 @@ class _Groups(Generic[T]):
         self._clashes.setdefault((one.id, other.id), Contradiction(one, other, why))
 
     def clashes(self) -> tuple[Contradiction[T], ...]:
+        """What cannot hold together, and the same question with two answers, one after the other."""
         for group in self.members:
-            self._compare_answers(group)
+            answered = [item for item in group if isinstance(item, Question) and item.answer]
+            for one, other in pairwise(answered):
+                if not _same_answer(one.answer, other.answer):
+                    self._note(one, other, f"answered {one.answer[:60]!r}, then {other.answer[:60]!r}")
         return tuple(self._clashes.values())
-
-    def _compare_answers(self, group: Sequence[T]) -> None:
-        """The same question with two answers; of equal questions only what was answered can clash."""
-        answered = [item for item in group if isinstance(item, Question) and item.answer]
-        for one, other in pairwise(answered):
-            if not _same_answer(one.answer, other.answer):
-                self._note(one, other, f"answered {one.answer[:60]!r}, then {other.answer[:60]!r}")
 
 
 def _same_answer(one: str, other: str) -> bool:

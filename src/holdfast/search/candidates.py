@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -12,7 +12,7 @@ from holdfast.core.patterns import lazy_regex
 from holdfast.model.search import Grounds, Hit
 from holdfast.search import lexical, terms
 from holdfast.search.contract import Question, Scope
-from holdfast.search.database import Database
+from holdfast.search.database import Database, portions
 from holdfast.search.embed.static import UNIT
 from holdfast.search.terms import Chosen
 from holdfast.search.vectors import VectorFile
@@ -235,7 +235,7 @@ class Candidates:
         """Those of some passages whose chunks may answer, in the order given, until there are enough."""
         condition, values = scope.condition()
         inside: list[int] = []
-        for some in _portions(passages):
+        for some in portions(passages):
             marks = ", ".join("?" * len(some))
             # A cross join is taken as written: SQLite would rather go through all chunks of a kind.
             statement = (
@@ -281,14 +281,14 @@ class Candidates:
 
     def of(self, passages: Sequence[int], chunks: Sequence[int], scope: Scope) -> dict[int, Candidate]:
         numbers = set(chunks)
-        for some in _portions(sorted(set(passages))):
+        for some in portions(sorted(set(passages))):
             marks = ", ".join("?" * len(some))
             numbers.update(
                 n for (n,) in self._db.ask(f"SELECT chunk FROM passage WHERE n IN ({marks})", some)
             )
         found: dict[int, Candidate] = {}
         condition, values = scope.condition()
-        for some in _portions(sorted(numbers)):
+        for some in portions(sorted(numbers)):
             marks = ", ".join("?" * len(some))
             statement = (
                 "SELECT chunk.n, chunk.id, chunk.kind, chunk.at, passage.n, start, stop FROM chunk "
@@ -300,11 +300,6 @@ class Candidates:
                     candidate = found[n] = Candidate(id, [], kind, at)
                 candidate.passages.append((number, start, stop))
         return found
-
-
-def _portions(numbers: Sequence[int] | Collection[int], size: int = 500) -> list[list[int]]:
-    listed = list(numbers)
-    return [listed[at : at + size] for at in range(0, len(listed), size)]
 
 
 # What a person is told of a hit: the part of its text that answers, where that stands, and why it was found.

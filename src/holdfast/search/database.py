@@ -8,9 +8,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from holdfast.core.errors import FormatTooNew, StoreError
 
+T = TypeVar("T")
 INDEX_FORMAT = 4
 """Also counts changes of how text is split into terms: an older index is emptied, and filled again by its owner."""
 
@@ -165,6 +167,11 @@ class Database:
 
     def close(self) -> None:
         self._db.close()
+
+
+def portions(values: Sequence[T], size: int = 500) -> list[list[T]]:
+    """As many values as one statement takes."""
+    return [list(values[at : at + size]) for at in range(0, len(values), size)]
 
 
 class BusyIndex(StoreError):

@@ -11,7 +11,7 @@ from holdfast.core.errors import UsageError
 from holdfast.model.search import Changes, Chunk
 from holdfast.search import lexical, terms
 from holdfast.search.contract import NEAR, NO_WORD, checked, storable, typed
-from holdfast.search.database import Database
+from holdfast.search.database import Database, portions
 from holdfast.search.embed.static import Embedder
 from holdfast.search.terms import CLOSELY, spans
 from holdfast.search.vectors import VectorFile
@@ -108,7 +108,6 @@ class Generations:
             self._file.close()
 
 
-_TOGETHER = 500
 _COLUMNS = "id, hash, kind, project, session, path, line, at, title, text, data"
 
 
@@ -232,9 +231,7 @@ class Filling:
 
     def _hashes(self, ids: Collection[str]) -> dict[str, bytes]:
         found: dict[str, bytes] = {}
-        listed = [id for id in ids if id]
-        for at in range(0, len(listed), _TOGETHER):
-            some = listed[at : at + _TOGETHER]
+        for some in portions([id for id in ids if id]):
             marks = ", ".join("?" * len(some))
             statement = f"SELECT id, hash FROM chunk WHERE id IN ({marks})"
             found.update(self._db.ask(statement, [storable(id) for id in some]))

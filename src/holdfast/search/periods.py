@@ -188,12 +188,6 @@ def _weekday(match: re.Match[str], today: date) -> Days:
     return day, day
 
 
-def _calendar(match: re.Match[str], today: date) -> Days:
-    is_this = match["which"].lower() == "this"
-    back = 0 if is_this else 1
-    return _unit(match["unit"].lower(), back, today)
-
-
 def _ago(match: re.Match[str], today: date) -> Days:
     return _unit(match["unit"].lower(), _counted(match["count"]), today)
 
@@ -227,7 +221,7 @@ def _number(month: str) -> int:
 
 
 def _counted(text: str) -> int:
-    return int(text) if text.isdigit() else _COUNTS[text.lower()]
+    return int(text) if text.isdigit() else {**_COUNTS, "this": 0, "last": 1, "previous": 1}[text.lower()]
 
 
 def _midnight(day: date) -> float:
@@ -249,7 +243,7 @@ _FORMS: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
         (rf"\b(?:(?:the )?day before yesterday|yesterday|last night|today|{_PART})\b", _word),
         (rf"(?:\b(?P<which>{_WHICH}) |(?<=since )|(?<=after ))(?P<weekday>{_OF_DAYS})\b", _weekday),
         (rf"\b(?P<which>)(?P<weekday>{_OF_DAYS})(?=\W*$)", _weekday),
-        (r"\b(?P<which>this|last|previous) (?P<unit>week|month|year)\b", _calendar),
+        (r"\b(?P<count>this|last|previous) (?P<unit>week|month|year)\b", _ago),
         (rf"\b{_COUNT} (?P<unit>day|week|month|year)s? ago\b", _ago),
         (rf"\b(?:last|past|previous) {_COUNT} (?P<unit>day|week|month)s?\b", _lately),
         (r"\bpast (?P<count>)(?P<unit>week|month)\b", _lately),
