@@ -6,7 +6,6 @@ for another word of its group, however near the vectors are. The synonyms are th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache, lru_cache
 
 from holdfast.core.likeness import stem, word_set
@@ -214,94 +213,70 @@ based regard keep run get give stay remain leave become written write take go ma
 """
 
 
-def _stems(line: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in line.split())
+def opposite(one: str, other: str) -> bool:
+    """Whether two stems are each other's contrary."""
+    return one != other and _together(one, other, _OPPOSITES)
+
+
+def alternative(one: str, other: str) -> bool:
+    """Whether two stems are things of which one is chosen: databases, package managers."""
+    return one != other and _together(one, other, _ALTERNATIVES)
+
+
+@lru_cache(maxsize=100_000)
+def rival(one: str, other: str) -> bool:
+    """Whether two stems must never stand for each other: contraries, two things of a kind, `un-` and `re-`."""
+    if one != other and any(_together(one, other, block) for block in (_OPPOSITES, _ALTERNATIVES, _KINDS)):
+        return True
+    short, long = sorted((one, other), key=len)
+    return len(short) >= _ROOT and long.endswith(short) and long[: -len(short)] in _TURNING_PREFIXES
+
+
+def synonymous(one: str, other: str) -> bool:
+    return _together(one, other, _SYNONYMS)
+
+
+def is_filler(word: str) -> bool:
+    """Whether a stem adds nothing to what a sentence says."""
+    return word in _lines_of(_FILLERS)
+
+
+def is_a(word: str, label: str) -> bool:
+    """Whether a stem names a thing of the kind that a question asks for: SQLite is a database."""
+    return not _lines_of(_ALTERNATIVES).get(word, _NONE).isdisjoint(_labels().get(label, _NONE))
+
+
+def is_label(word: str) -> bool:
+    return word in _labels()
+
+
+@lru_cache(maxsize=100_000)
+def _together(one: str, other: str, block: str) -> bool:
+    """Whether two stems stand in one line of a block."""
+    lines = _lines_of(block)
+    return not lines.get(one, _NONE).isdisjoint(lines.get(other, _NONE))
 
 
 @cache
-def _kinds() -> dict[str, set[int]]:
-    return _places([*_lines(_ALTERNATIVES), *_lines(_KINDS)])
-
-
-@cache
-def _alternatives() -> dict[str, set[int]]:
-    return _places(_lines(_ALTERNATIVES))
+def _lines_of(block: str) -> dict[str, set[int]]:
+    """In which lines of a block each stem stands."""
+    places: dict[str, set[int]] = {}
+    for number, line in enumerate(_lines(block)):
+        for word in line.split():
+            places.setdefault(stem(word), set()).add(number)
+    return places
 
 
 def _lines(block: str) -> list[str]:
     return [part for line in block.strip().splitlines() for part in line.split(" / ")]
 
 
-def _places(lines: Sequence[str]) -> dict[str, set[int]]:
-    """In which lines each stem stands."""
-    places: dict[str, set[int]] = {}
-    for number, line in enumerate(lines):
-        for word in _stems(line):
-            places.setdefault(word, set()).add(number)
-    return places
-
-
-@cache
-def _opposites() -> frozenset[frozenset[str]]:
-    return frozenset(map(_stems, _lines(_OPPOSITES)))
-
-
-@cache
-def _synonyms() -> dict[str, set[int]]:
-    return _places(_lines(_SYNONYMS))
-
-
-@cache
-def _filling() -> frozenset[str]:
-    return _stems(_FILLERS)
-
-
-@lru_cache(maxsize=100_000)
-def opposite(one: str, other: str) -> bool:
-    """Whether two stems are each other's contrary."""
-    return frozenset({one, other}) in _opposites()
-
-
-def alternative(one: str, other: str) -> bool:
-    """Whether two stems are things of which one is chosen: databases, package managers."""
-    return one != other and not _alternatives().get(one, _NONE).isdisjoint(_alternatives().get(other, _NONE))
-
-
-@lru_cache(maxsize=100_000)
-def rival(one: str, other: str) -> bool:
-    """Whether two stems must never stand for each other: contraries, two things of a kind, `un-` and `re-`."""
-    if opposite(one, other) or (
-        one != other and not _kinds().get(one, _NONE).isdisjoint(_kinds().get(other, _NONE))
-    ):
-        return True
-    short, long = sorted((one, other), key=len)
-    return len(short) >= _ROOT and long.endswith(short) and long[: -len(short)] in _TURNING_PREFIXES
-
-
-@lru_cache(maxsize=100_000)
-def synonymous(one: str, other: str) -> bool:
-    return not _synonyms().get(one, _NONE).isdisjoint(_synonyms().get(other, _NONE))
-
-
-def is_filler(word: str) -> bool:
-    """Whether a stem adds nothing to what a sentence says."""
-    return word in _filling()
-
-
 @cache
 def _labels() -> dict[str, set[int]]:
-    found: dict[str, set[int]] = {}
+    labelled: dict[str, set[int]] = {}
     for line in _lines(_LABELS):
         labels, _, example = line.partition(": ")
-        for word in _stems(labels):
-            found.setdefault(word, set()).update(_alternatives().get(stem(example), _NONE))
-    return found
-
-
-def is_a(word: str, label: str) -> bool:
-    """Whether a stem names a thing of the kind that a question asks for: SQLite is a database."""
-    return not _alternatives().get(word, _NONE).isdisjoint(_labels().get(label, _NONE))
-
-
-def is_label(word: str) -> bool:
-    return word in _labels()
+        for word in labels.split():
+            things = _lines_of(_ALTERNATIVES).get(stem(example), _NONE)
+            labelled.setdefault(stem(word), set()).update(things)
+    return labelled

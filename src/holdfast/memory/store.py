@@ -196,35 +196,37 @@ class MemoryStore:
     def change_current(self, change: Callable[[CurrentFile], Current], reason: str = "") -> bool:
         """Write the state that `change` makes of what is there; a person's words stay."""
 
-        def rewrite(text: str) -> str:
-            file = current_md.parse_current(text or current_md.BEGINNING, self._shown(self.current_file))
+        def rewrite(text: str, shown: str) -> str:
+            file = current_md.parse_current(text or current_md.BEGINNING, shown)
             return current_md.render_current(file.document, change(file))
 
-        return self.change(self.current_file, rewrite, reason)
+        return self._rewrite(self.current_file, rewrite, reason)
 
     def change_facts(self, change: Callable[[Reference], Reference], reason: str = "") -> bool:
-        def rewrite(text: str) -> str:
-            beginning = reference_md.beginning(self.name)
-            file = reference_md.parse_reference(text or beginning, self._shown(self.reference_file))
+        def rewrite(text: str, shown: str) -> str:
+            file = reference_md.parse_reference(text or reference_md.beginning(self.name), shown)
             return reference_md.render_reference(file, change(file.reference))
 
-        return self.change(self.reference_file, rewrite, reason)
+        return self._rewrite(self.reference_file, rewrite, reason)
 
     def change_questions(
         self, change: Callable[[tuple[Question, ...]], Iterable[Question]], reason: str = ""
     ) -> bool:
-        def rewrite(text: str) -> str:
-            beginning = reference_md.questions_beginning(self.name)
-            file = reference_md.parse_questions(text or beginning, self._shown(self.questions_file))
+        def rewrite(text: str, shown: str) -> str:
+            file = reference_md.parse_questions(text or reference_md.questions_beginning(self.name), shown)
             return reference_md.render_questions(file, change(file.questions))
 
-        return self.change(self.questions_file, rewrite, reason)
+        return self._rewrite(self.questions_file, rewrite, reason)
 
     def propose(self, corrections: Iterable[str], reason: str = "") -> bool:
         """Propose corrections to the operating manual."""
         proposed = tuple(corrections)
-        shown = self._shown(self.style_file)
-        return self.change(self.style_file, lambda text: reference_md.propose(text, proposed, shown), reason)
+        return self._rewrite(
+            self.style_file, lambda text, shown: reference_md.propose(text, proposed, shown), reason
+        )
+
+    def _rewrite(self, path: Path, rewrite: Callable[[str, str], str], reason: str) -> bool:
+        return self.change(path, lambda text: rewrite(text, self._shown(path)), reason)
 
     def change(self, path: Path, rewrite: Callable[[str], str], reason: str = "") -> bool:
         """Replace a file by what `rewrite` makes of it; False when that is the same.

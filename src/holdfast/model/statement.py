@@ -132,40 +132,33 @@ _BASES: dict[str, Basis] = {"user": "person", "agent": "agent"}
 
 def statement_of(item: Item, project: str = "", source: str = "") -> Statement:
     """An item of the memory's files as a statement; `source` is the file that it stands in."""
-    at: float | None = item.at
+    at, by = item.at, ""
     values: dict[str, object]
     match item:
         case Decision():
             by = item.by
-            values = {"kind": "decision", "text": item.text, "reason": item.rationale, "who": by}
+            values = {"kind": "decision", "text": item.text, "reason": item.rationale}
         case Question():
             by, at = item.by, item.at if item.answered_at is None else item.answered_at
             status = "agreed" if item.answer else "retired" if item.closed else "proposed"
-            values = {
-                "kind": "answer",
-                "status": status,
-                "subject": item.text,
-                "text": item.answer,
-                "who": by,
-            }
+            values = {"kind": "answer", "status": status, "subject": item.text, "text": item.answer}
         case Finding():
-            by = "agent"
-            values = {"kind": "finding", "text": item.text}
+            values = {"kind": "finding", "text": item.text, "basis": "agent"}
         case DeadEnd():
-            by = ""
             values = {"kind": "dead_end", "not_": item.tried, "reason": item.failed, "text": item.instead}
             values["basis"] = "command"
         case OpenItem():
             by = item.owner
             values = {"kind": "next_step", "status": "proposed", "text": item.text, "reason": item.why}
-            values |= {"who": by, "branch": item.branch}
+            values["branch"] = item.branch
         case Fact():
-            by, at = "", item.at if item.verified_at is None else item.verified_at
+            at = item.at if item.verified_at is None else item.verified_at
             values = {"kind": "fact", "text": item.text, "subject": item.category}
             values["evidence"] = (Evidence(item.command, item.evidence),)
             values["basis"] = "command" if item.command else "person"
     return Statement(
         id=item.id,
+        who=by,
         origin="session" if item.session else "person",
         stamp=None if at is None else Stamp(at),
         session=item.session,
