@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 import holdfast
 from bench.measuring import report
-from holdfast.briefing.changes_since import Happened
+from holdfast.briefing.changes_since import RecentChange
 from holdfast.briefing.moments import answer, remedy
 from holdfast.briefing.prepare import prepare
 from holdfast.briefing.start import Briefings
@@ -66,7 +66,7 @@ def _briefings() -> Briefings:
         Line(f"Open: finish part {number} of the payment refactoring", "open item") for number in range(20)
     )
     since = tuple(
-        Happened(at=time.time() - number, line=line, session=f"s{number}", branch="main")
+        RecentChange(at=time.time() - number, line=line, session=f"s{number}", branch="main")
         for number, line in enumerate(lines * 2)
     )
     own = {"bench": lines[:10], **{f"s{number}": lines[:10] for number in range(19)}}

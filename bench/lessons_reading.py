@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from holdfast.briefing.learning import offered
+from holdfast.briefing.lesson_proposals import offered
 from holdfast.core.errors import TranscriptError
 from holdfast.flows.find_transcripts import SessionSource, TranscriptSearch, importers_for, search_paths
 from holdfast.flows.import_sessions import import_sources

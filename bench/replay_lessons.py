@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.measuring import report
-from holdfast.briefing.learning import known_here, lived_here
+from holdfast.briefing.lesson_proposals import known_here, lived_here
 from holdfast.flows.import_sessions import import_into
 from holdfast.lessons.commands import opening
 from holdfast.lessons.rules import learned

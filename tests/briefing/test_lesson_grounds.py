@@ -10,7 +10,7 @@ from tests.agents.builders import ClaudeFile
 from tests.briefing.test_learning import taken_in
 from tests.flows.test_remember import DAY
 
-from holdfast.briefing.learning import offered
+from holdfast.briefing.lesson_proposals import offered
 from holdfast.store.machine import Machine
 
 

@@ -14,7 +14,7 @@ from tests.command import Holdfast
 from tests.flows.test_remember import put, working_session
 
 from holdfast.briefing.meaning import Meanings
-from holdfast.briefing.recall_lines import LONGEST, Telling, shortened, without_folders
+from holdfast.briefing.recall_lines import LONGEST, LineChooser, shortened, without_folders
 from holdfast.core.tokens import count_tokens
 from holdfast.memory.log import render_beginning, render_entry
 from holdfast.model.lesson import failing_command
@@ -82,7 +82,7 @@ def session(goal: str, *, outcome: str = "done (1 commit)", summary: str = "", *
 
 
 def told(task: str, *hits: Hit) -> list[str]:
-    telling = Telling(task, hits, NEARNESS)
+    telling = LineChooser(task, hits, NEARNESS)
     lines = []
     for one in hits:
         if line := telling.line(telling.decided(one)):

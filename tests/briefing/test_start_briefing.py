@@ -8,13 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 import holdfast as package
-from holdfast.briefing.changes_since import MOST, Happened
+from holdfast.briefing.changes_since import MOST, RecentChange
 from holdfast.briefing.prepare import prepare
 from holdfast.briefing.projects import memory_of
 from holdfast.briefing.start import MOST_OWNERS, briefings_of
 from holdfast.flows.import_sessions import import_into
 from holdfast.hooks import trace
-from holdfast.memory.current import Check, Current, NextStep, Stumble
+from holdfast.memory.current import Check, Current, NextStep, RecurringFailure
 from holdfast.memory.reference import Reference
 from holdfast.model.events import DistilledSession, FileTouch, TaskResult
 from holdfast.model.memory import Decision, Harvest, OpenItem, Question
@@ -54,7 +54,7 @@ class Remembered:
         store.close()
         return record
 
-    def since(self) -> list[Happened]:
+    def since(self) -> list[RecentChange]:
         return list(briefings_of(self.machine, self.project).since)
 
     def told(self) -> list[str]:
@@ -216,7 +216,7 @@ def test_a_new_session_hears_of_its_branch_and_every_session_of_what_keeps_faili
 ) -> None:
     memory = memory_of(remembered.machine, remembered.project)
     now = remembered.machine.now().timestamp()
-    stumble = Stumble(tried="make tests", failed="no rule", instead="make test", sessions=2, at=now)
+    stumble = RecurringFailure(tried="make tests", failed="no rule", instead="make test", sessions=2, at=now)
     steps = (NextStep(text="the cart", branch="main", at=now), NextStep(text="the api", branch="api", at=now))
     memory.change_current(lambda _: Current(next=steps, stumbles=(stumble,)))
     briefings = briefings_of(remembered.machine, remembered.project)

@@ -14,7 +14,7 @@ from tests.command import Holdfast
 from tests.hooks.enabled import LINES, SESSION, Answer, Enabled
 from tests.patience import PATIENCE_S
 
-from holdfast.briefing.changes_since import Happened
+from holdfast.briefing.changes_since import RecentChange
 from holdfast.briefing.explain import Injection, injections
 from holdfast.core.tokens import count_tokens
 from holdfast.hooks import start_lines, trace
@@ -23,9 +23,9 @@ from holdfast.model.line import Line
 HOUR = 3600.0
 
 
-def meanwhile(text: str, ago: float, **more: object) -> Happened:
+def meanwhile(text: str, ago: float, **more: object) -> RecentChange:
     line = Line(f"Meanwhile: {text}", f"because of {text}")
-    return Happened(at=time.time() - ago, line=line, **{"session": "other", **more})  # type: ignore[arg-type]
+    return RecentChange(at=time.time() - ago, line=line, **{"session": "other", **more})  # type: ignore[arg-type]
 
 
 def resumed(enabled: Enabled, ago: float | None = HOUR, **more: object) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from holdfast.memory.current import ActiveProject, Check, Current, Done, FileHint, NextStep, Stumble
+from holdfast.memory.current import ActiveProject, Check, Current, Done, FileHint, NextStep, RecurringFailure
 from holdfast.memory.reference import KeptFact, Reference
 from holdfast.model.memory import DeadEnd, Decision, Fact, FactCategory, Finding, LogEntry, OpenItem, Question
 
@@ -119,7 +119,14 @@ currents = st.builds(
     todo=some(open_items),
     questions=some(questions),
     stumbles=some(
-        st.builds(Stumble, tried=texts, failed=texts, instead=texts, sessions=st.integers(0, 10**9), at=times)
+        st.builds(
+            RecurringFailure,
+            tried=texts,
+            failed=texts,
+            instead=texts,
+            sessions=st.integers(0, 10**9),
+            at=times,
+        )
     ),
     checks=some(st.builds(Check, command=texts, kind=texts, at=times)),
     done=some(st.builds(Done, text=texts, branch=texts, agent=texts, **source)),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.memory.store import Answered, answers_given, record_answer
+from holdfast.memory.store import AnswerGiven, answers_given, record_answer
 from holdfast.store.project import Project
 
 
@@ -23,4 +23,4 @@ def test_each_answer_is_a_line_and_a_torn_one_counts_for_nothing(tmp_path: Path)
     with path.open("ab") as file:
         file.write(b'{"at": 2, "id": "Q-\xff\n{"at"')
     record_answer(project, "F-k3f9ab", 2.0)
-    assert answers_given(project) == [Answered(1.5, "Q-k3f9ab"), Answered(2.0, "F-k3f9ab")]
+    assert answers_given(project) == [AnswerGiven(1.5, "Q-k3f9ab"), AnswerGiven(2.0, "F-k3f9ab")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.memory.state import of_a_part, telling_checks
+from holdfast.memory.state import of_a_part, useful_checks
 from holdfast.model.memory import Fact
 
 
@@ -44,21 +44,21 @@ def test_a_part_is_told_from_the_whole(command: str, is_part: bool) -> None:
 def test_parts_are_left_out_where_the_whole_is_known() -> None:
     parts = [built(f"go build ./cmd/{name}/") for name in "abc"]
     whole = built("go build ./...")
-    assert commands(telling_checks([*parts, whole])) == ["go build ./..."]
-    assert telling_checks(parts, [whole]) == []
-    assert commands(telling_checks([built("/opt/go/bin/go build ./cmd/a/"), whole])) == ["go build ./..."]
+    assert commands(useful_checks([*parts, whole])) == ["go build ./..."]
+    assert useful_checks(parts, [whole]) == []
+    assert commands(useful_checks([built("/opt/go/bin/go build ./cmd/a/"), whole])) == ["go build ./..."]
 
 
 def test_where_no_session_checked_the_whole_the_part_of_most_sessions_stands_for_it() -> None:
     often = [built("go build ./cmd/server/") for _ in range(3)]
-    found = telling_checks([built("go build ./a/b/c/"), *often, built("go build ./tool/", at=9.0)])
+    found = useful_checks([built("go build ./a/b/c/"), *often, built("go build ./tool/", at=9.0)])
     assert set(commands(found)) == {"go build ./cmd/server/"}
-    assert telling_checks([built("go build ./tool/")], often[:1]) == [], "one of them is known already"
+    assert useful_checks([built("go build ./tool/")], often[:1]) == [], "one of them is known already"
 
 
 def test_what_is_known_is_seen_again_and_other_programs_and_kinds_stay() -> None:
     known = built("go build ./cmd/a/")
-    assert telling_checks([known], [known, built("go build ./...")]) == [known]
+    assert useful_checks([known], [known, built("go build ./...")]) == [known]
     others = [
         built("go build ./..."),
         built("go test ./cmd/a/", "runs the tests"),
@@ -66,4 +66,4 @@ def test_what_is_known_is_seen_again_and_other_programs_and_kinds_stay() -> None
         built("cargo build"),
         Fact(text="staging listens on port 5433", command="psql -p 5433", evidence="ok"),
     ]
-    assert telling_checks(others) == others
+    assert useful_checks(others) == others

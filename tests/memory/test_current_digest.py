@@ -17,7 +17,7 @@ from holdfast.memory.current import (
     Done,
     FileHint,
     NextStep,
-    Stumble,
+    RecurringFailure,
     parse_current,
     render_current,
 )
@@ -38,7 +38,7 @@ STATE = Current(
         OpenItem(text="other branch's chore", branch="payments"),
     ),
     questions=(Question(text="Which region?"), Question(text="Closed?", answer="yes")),
-    stumbles=(Stumble(tried="python x", failed="not found", instead="python3 x", sessions=3),),
+    stumbles=(RecurringFailure(tried="python x", failed="not found", instead="python3 x", sessions=3),),
     checks=(Check(command="uv run pytest", kind="test", at=NOW),),
     done=(
         Done(text="Moved the proxy", branch="main", agent="codex", at=NOW - 3600),
@@ -151,7 +151,7 @@ def test_a_rule_that_is_cut_ends_with_a_whole_command() -> None:
     rule = (
         "`go test` fails here (no main module) → in `e2e/`: `cd e2e && go test ./...` or `cd e2e && go vet "
     )
-    long = Stumble(tried=f"{rule}{'-tags=some-tag ' * 20}./...`", sessions=2)
+    long = RecurringFailure(tried=f"{rule}{'-tags=some-tag ' * 20}./...`", sessions=2)
     (line,) = told(Current(stumbles=(long,)), "main", 300, NOW)
     assert line == "`go test` fails here (no main module) → in `e2e/`: `cd e2e && go test ./...`"
 
@@ -203,7 +203,9 @@ def test_one_essay_does_not_eat_the_budget() -> None:
 
 
 def test_stumbles_have_a_share_and_no_more() -> None:
-    many = tuple(Stumble(tried=f"tool{n} --flag", failed="no such flag", sessions=2) for n in range(40))
+    many = tuple(
+        RecurringFailure(tried=f"tool{n} --flag", failed="no such flag", sessions=2) for n in range(40)
+    )
     lines = told(Current(stumbles=many), "main", 600, NOW)
     assert 0 < sum(map(count_tokens, [line for line in lines if "fails here" in line])) <= STUMBLE_BUDGET
 

@@ -12,7 +12,7 @@ from tests.memory.memory_values import currents, entries, questions, references,
 from holdfast.ledger import markdown
 from holdfast.ledger.forgetting import forget_in_ledger
 from holdfast.memory import current as current_md
-from holdfast.memory import forgetting as md
+from holdfast.memory import forget as md
 from holdfast.memory import log as log_md
 from holdfast.memory import reference as questions_md
 from holdfast.memory import reference as reference_md

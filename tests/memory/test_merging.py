@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.core.likeness import Likeness, compare
-from holdfast.memory.merging import find, merge
+from holdfast.memory.merge import find, merge
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, Question
 
 # The thresholds of `likeness` were set on these pairs; a pair that is judged wrongly belongs here.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from holdfast.briefing.meaning import Meanings
 from holdfast.core.likeness import Likeness, compare
-from holdfast.memory.merging import contradicting, find, merge
+from holdfast.memory.merge import contradicting, find, merge
 from holdfast.memory.paraphrase import asks_alike, judge
 from holdfast.model.memory import Decision, Fact, Question
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from holdfast.memory.merging import is_passing, is_passing_question
+from holdfast.memory.merge import is_passing, is_passing_question
 from holdfast.model.memory import Decision
 from holdfast.model.statement import statement_of
 

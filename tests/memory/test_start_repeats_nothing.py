@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.memory.current_digest import unsaid
+from holdfast.memory.current_digest import without_repeats
 from holdfast.model.line import Line
 
 LABELS = ("Next", "To do", "Done last", "Project", "Last state here")
@@ -24,7 +24,7 @@ def line(text: str) -> Line:
 
 
 def told(*lines: str) -> list[str]:
-    return [one.text for one in unsaid(map(line, lines))]
+    return [one.text for one in without_repeats(map(line, lines))]
 
 
 @pytest.mark.parametrize(

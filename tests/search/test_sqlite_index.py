@@ -236,7 +236,7 @@ def test_a_first_question_whose_vectors_vanish_is_asked_again(
 def test_holes_are_closed_when_they_are_most_of_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("holdfast.search.filling._MOST_HOLES", 100)
+    monkeypatch.setattr("holdfast.search.writer._MOST_HOLES", 100)
     with (
         holdfast.search.open(tmp_path / "index.db") as index,
         holdfast.search.open(tmp_path / "index.db") as other,

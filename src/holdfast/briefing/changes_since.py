@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from holdfast.briefing.projects import Naming
 from holdfast.memory.current import NextStep
 from holdfast.memory.log import cut, goal_line
-from holdfast.memory.merging import is_passing
+from holdfast.memory.merge import is_passing
 from holdfast.memory.read import ProjectMemory
 from holdfast.model.events import DistilledSession
 from holdfast.model.line import Line
@@ -27,7 +27,7 @@ _LONG, _SHORT = 110, 80
 _MINUTE = 60.0
 
 
-class Happened(Struct, frozen=True, kw_only=True):
+class RecentChange(Struct, frozen=True, kw_only=True):
     """Something that a session does not know when it was away.
 
     `session` did it; '' is a person at the command line. `began` is for what took its time: a whole session.
@@ -41,24 +41,24 @@ class Happened(Struct, frozen=True, kw_only=True):
     project: str = ""
 
 
-Mention = tuple[str, Happened]
+Mention = tuple[str, RecentChange]
 """Something that was settled, with the id by which it is known wherever it is mentioned."""
 
 
-def happened_lately(
+def recent_changes(
     records: Sequence[DistilledSession], names: Naming, memory: ProjectMemory
-) -> tuple[Happened, ...]:
+) -> tuple[RecentChange, ...]:
     """The newest first, and no more than anybody could be told."""
     happened = (*_sessions(records, names), *_settled(records, names, memory))
     dated = (one for one in happened if isfinite(one.at))  # a person may have written @nan
     return tuple(nlargest(MOST, dated, key=lambda one: one.at))
 
 
-def _sessions(records: Iterable[DistilledSession], names: Naming) -> Iterator[Happened]:
+def _sessions(records: Iterable[DistilledSession], names: Naming) -> Iterator[RecentChange]:
     for record in records:
         at = record.ended if record.ended is not None else record.started
         if at is not None and record.goal:
-            yield Happened(
+            yield RecentChange(
                 at=at,
                 began=record.started,
                 line=Line(
@@ -95,7 +95,9 @@ def _inside(path: str, *bases: str) -> str:
     return ""
 
 
-def _settled(records: Iterable[DistilledSession], names: Naming, memory: ProjectMemory) -> Iterator[Happened]:
+def _settled(
+    records: Iterable[DistilledSession], names: Naming, memory: ProjectMemory
+) -> Iterator[RecentChange]:
     """Decisions, answers, and what was handed over. What also stands in a file is told as the file has it;
     of several sessions the first counts, because from then on it was known.
     """
@@ -129,7 +131,7 @@ def _mention(said: Statement, session: str = "", branch: str = "") -> Iterator[M
         settled, text = "answered", f"{short(said.subject, _LONG)} → {short(said.text, _SHORT)}"
     line = Line(f"Meanwhile {settled}: {text}", f"{settled} {render_minute(said.at)}")
     by = said.session or session
-    yield said.id, Happened(at=said.at, line=line, session=by, branch=branch, project=said.project)
+    yield said.id, RecentChange(at=said.at, line=line, session=by, branch=branch, project=said.project)
 
 
 def _in_files(memory: ProjectMemory) -> Iterator[Mention]:
@@ -141,13 +143,13 @@ def _in_files(memory: ProjectMemory) -> Iterator[Mention]:
             yield f"handed over {step.branch}\n{step.text}", _handed_over(step, step.at)
 
 
-def _handed_over(step: NextStep, at: float) -> Happened:
+def _handed_over(step: NextStep, at: float) -> RecentChange:
     on = f" ({step.branch})" if step.branch else ""
     line = Line(
         f"Meanwhile handed over{on}: {short(step.text, _LONG)}",
         f"the {step.by} said so {render_minute(at)}",
     )
-    return Happened(at=at, line=line, session=step.session, branch=step.branch)
+    return RecentChange(at=at, line=line, session=step.session, branch=step.branch)
 
 
 def short(text: str, most: int) -> str:

@@ -52,7 +52,7 @@ class _Seen(Struct):
     files: dict[str, tuple[str, list[str]]] = {}
 
 
-def asked(machine: Machine, project: Project, ask: Callable[[Index], list[Hit]]) -> list[Hit]:
+def ask_index(machine: Machine, project: Project, ask: Callable[[Index], list[Hit]]) -> list[Hit]:
     """What the index of a project answers, as its files are now. Nobody has to know that there is one.
 
     A damaged one is made anew. Where it cannot be written (a sandbox, a full disk, a newer holdfast's) one is made

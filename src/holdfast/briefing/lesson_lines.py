@@ -66,7 +66,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     reach: int = 0
 
 
-class Told(Struct, frozen=True):
+class CountedLessons(Struct, frozen=True):
     """The lessons that count, what they are held against, and those that somebody chose to keep."""
 
     counts: tuple[Counts, ...] = ()
@@ -75,7 +75,7 @@ class Told(Struct, frozen=True):
     silenced: frozenset[str] = frozenset()  # rules that must not be told: stale, muted, rejected
 
 
-def counted(machine: Machine, project: Project) -> Told:
+def count_lessons(machine: Machine, project: Project) -> CountedLessons:
     """A shelf that cannot be read costs the lessons only: `doctor` and `lessons list` say what is wrong with it."""
     try:
         shelf = lesson_store(machine, project).read()
@@ -89,21 +89,21 @@ def counted(machine: Machine, project: Project) -> Told:
         silent = (one for one in seen if one.state in ("stale", "muted", "rejected"))
         unwanted = [*(rule for one in silent for rule in one.lesson.rules), *shelf.choices.rejected_rules()]
         silenced = frozenset(rule for rule in unwanted if rule not in told)
-        return Told(counts, shelf.record, kept, silenced)
+        return CountedLessons(counts, shelf.record, kept, silenced)
     except (HoldfastError, OSError):
-        return Told()
+        return CountedLessons()
 
 
 def _usual(machine: Machine, project: Project, shelf: Shelf, known: Set[str]) -> Iterator[Counts]:
     """Commands that every session uses: no lessons, and told as such where no guide of the checkout says them."""
-    from holdfast.briefing.learning import usual_commands
+    from holdfast.briefing.lesson_proposals import usual_commands
 
     for lesson in usual_commands(project, shelf.choices, machine.now().timestamp()):
         if not known & set(lesson.rules):
             yield Counts(lesson, "local", "active")
 
 
-def strong_rules(machine: Machine, told: Told, instructions: str = "") -> list[Rule]:
+def strong_rules(machine: Machine, told: CountedLessons, instructions: str = "") -> list[Rule]:
     """Stumbles that recur, of every scope: worth a line at a start whatever is asked, and at the very call."""
     rules = _rules(machine, told, instructions)
     return [rule for rule in rules if rule.lesson.kind in STUMBLES and rule.lesson.strong]
@@ -114,7 +114,7 @@ def write_lessons(
 ) -> None:
     """`instructions` is what the agent's own files say, flat and in lower case: that is not told again."""
     db.executescript(SCHEMA)
-    told = counted(machine, project)
+    told = count_lessons(machine, project)
     rules = list(_rules(machine, told, instructions))[:MOST_RULES]
     worded = [set(_words(rule)) for rule in rules]
     often = Counter(word for found in worded for word in found)
@@ -143,7 +143,7 @@ def write_lessons(
     _write_stamps(db, str(project.root), places, before)
 
 
-def _rules(machine: Machine, told: Told, instructions: str) -> Iterator[Rule]:
+def _rules(machine: Machine, told: CountedLessons, instructions: str) -> Iterator[Rule]:
     """Corrections, then commands, then the rest; of each the strongest first."""
     ordered = sorted(told.counts, key=lambda one: (_KINDS.get(one.lesson.kind, 2), *by_worth(one.lesson)))
     usual: Counter[str] = Counter()

@@ -21,7 +21,7 @@ from holdfast.core.patterns import lazy_regex
 from holdfast.core.shell_calls import Call, calls, normal
 from holdfast.hooks.moment import ASK, SHELL, fits, folded, place_of
 from holdfast.memory.current_digest import day_of
-from holdfast.memory.merging import is_passing
+from holdfast.memory.merge import is_passing
 from holdfast.memory.read import ProjectMemory
 from holdfast.model.events import DistilledSession
 from holdfast.model.lesson import failing_call

@@ -16,7 +16,7 @@ from holdfast.briefing.lesson_lines import flat
 from holdfast.briefing.moments import Moment, words_of
 from holdfast.briefing.prompt import write_prompting
 from holdfast.briefing.start import Briefings, briefings_of
-from holdfast.briefing.watch import watched
+from holdfast.briefing.watch import watch_rows
 from holdfast.core import files
 from holdfast.core.place import stamp
 from holdfast.core.tokens import count_tokens
@@ -78,7 +78,7 @@ def _database(
             "config": stamp(config),
             "current": current,
             "prepared": machine.now().isoformat(timespec="seconds"),
-            **watched(machine, project),
+            **watch_rows(machine, project),
             "asked": write_prompting(db, machine, project, project.memory / "hot.db", memory),
         }
         db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())

@@ -28,7 +28,7 @@ from holdfast.hooks.prompt import (
 )
 from holdfast.knowledge.co_change import changed_together
 from holdfast.lessons.commands import is_default, of_one_machine
-from holdfast.memory.merging import is_passing
+from holdfast.memory.merge import is_passing
 from holdfast.memory.read import ProjectMemory
 from holdfast.model.memory import FactCategory
 from holdfast.model.statement import Statement, text_of

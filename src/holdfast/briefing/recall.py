@@ -16,7 +16,7 @@ from holdfast.briefing.file_pointers import pointers_for
 from holdfast.briefing.meaning import Meanings
 from holdfast.briefing.projects import memory_of
 from holdfast.briefing.prompt import prompt_and_ids
-from holdfast.briefing.recall_lines import Nearness, Telling, sort_of
+from holdfast.briefing.recall_lines import LineChooser, Nearness, sort_of
 from holdfast.briefing.recovery import recovery, state_of
 from holdfast.briefing.search import search
 from holdfast.briefing.task_wants import asks_state, first_for, in_english, may_go_on, weights_for
@@ -25,7 +25,7 @@ from holdfast.hooks.classify import classify
 from holdfast.hooks.prompt import CODE, LOOKING
 from holdfast.hooks.prompt import MOST_TOKENS as PROMPT_BUDGET
 from holdfast.hooks.ranking import path_lines
-from holdfast.memory.current_digest import done_line, marked, step_line, todo_line, within
+from holdfast.memory.current_digest import done_line, step_line, todo_line, with_branch, within
 from holdfast.model.ledger import Kind
 from holdfast.model.line import Line
 from holdfast.model.search import Hit
@@ -126,7 +126,7 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
 
 def _lines(task: str, hits: Sequence[tuple[Hit, str]], nearness: Nearness, room: int) -> list[Line]:
     """Each thing once, whatever words it is said in, as long as there is room."""
-    telling = Telling(task, [hit for hit, _ in hits], nearness)
+    telling = LineChooser(task, [hit for hit, _ in hits], nearness)
     lines = []
     for found, before in hits:
         hit = found if before else telling.decided(found)
@@ -246,7 +246,7 @@ def _last(project: Project, lines: Sequence[Line]) -> list[Line]:
     left += [(done_line(deed), deed.branch) for deed in current.done[:_OF_EACH]]
     if any(line.text in known.text or known.kind == "stale" for line, _ in left for known in lines):
         return []
-    return [marked(line, branch, None) for line, branch in left]
+    return [with_branch(line, branch, None) for line, branch in left]
 
 
 def _briefing(lines: Sequence[Line], budget: int) -> Briefing:

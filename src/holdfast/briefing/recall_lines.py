@@ -54,7 +54,7 @@ _SHORT_ADDRESS = 40  # signs
 _FOLDERS = lazy_regex(r"(?:[\w.@-]+/){2,}(?=[\w.@-])")
 
 
-class ToldSession(Struct, frozen=True):
+class FoundSession(Struct, frozen=True):
     """Of a long session only the beginning and what stands in the passage that was found."""
 
     goal: str
@@ -64,7 +64,7 @@ class ToldSession(Struct, frozen=True):
     commits: tuple[str, ...]
 
     @classmethod
-    def of(cls, hit: Hit) -> ToldSession:
+    def of(cls, hit: Hit) -> FoundSession:
         said = decoded(hit.data)
         if not isinstance(said, SessionText):
             return cls(_flat(hit.text), "", (), (), ())
@@ -136,7 +136,7 @@ def sort_of(hit: Hit | Line) -> str:
     return hit.id[0] if hit.id[1:2] == "-" else hit.id.partition(":")[0]
 
 
-class Telling:
+class LineChooser:
     """One briefing, line by line: each is told only if it is understood alone and says something new."""
 
     def __init__(self, task: str, hits: Sequence[Hit], nearness: Nearness) -> None:
@@ -167,12 +167,12 @@ class Telling:
         """The decision in place of the session that only carried it out: it says the same, and why."""
         if sort_of(hit) != "session":
             return hit
-        goal = ToldSession.of(hit).goal.removeprefix(_IMPLEMENT)
+        goal = FoundSession.of(hit).goal.removeprefix(_IMPLEMENT)
         decisions = (one for one in self._decisions if self._says_no_more(goal, _statement(one)))
         return next(decisions, hit)
 
     def _session(self, hit: Hit) -> Line | None:
-        told = ToldSession.of(hit)
+        told = FoundSession.of(hit)
         part = self._part(told, hit.session)
         wish = _content(told.goal)
         if not part and (len(wish) < 2 or (told.did_nothing and len(wish & self._asked) < 2)):
@@ -186,7 +186,7 @@ class Telling:
         text = told.label + _with_files(said, told.files)
         return _line(hit, text, said, told.goal)
 
-    def _part(self, told: ToldSession, session: str) -> str:
+    def _part(self, told: FoundSession, session: str) -> str:
         """What of a session answers the task best, and is said neither by its goal nor by a line of its own."""
         others = [told.goal, *self._statements.get(session, ()), *(line.said for line in self._told)]
         known = [_content(other) for other in others]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from holdfast.briefing.index import PLACE, asked
+from holdfast.briefing.index import PLACE, ask_index
 from holdfast.core.folders import text_of as file_text
 from holdfast.core.patterns import lazy_regex
 from holdfast.model.search import Grounds, Hit
@@ -108,7 +108,7 @@ def search(
                     )
                     return [_with_its_goal(hit, index) for hit in answers]
 
-                own = [_named(hit, place) for hit in asked(machine, place, ask)]
+                own = [_named(hit, place) for hit in ask_index(machine, place, ask)]
                 hits += _of_others(own, place) if place is not project else _openable(own, place)
         hits = newest_first(_each_session_once(sorted(hits, key=lambda hit: -hit.score)))
         # Who sets a floor looks for what is to be said, and chooses between a question and a decision by itself.

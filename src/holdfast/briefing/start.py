@@ -12,9 +12,9 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.briefing.changes_since import Happened, happened_lately, short
-from holdfast.briefing.learning import known_here, lived_here
-from holdfast.briefing.lesson_lines import Rule, counted, flat, instructions, reason_of, strong_rules
+from holdfast.briefing.changes_since import RecentChange, recent_changes, short
+from holdfast.briefing.lesson_lines import Rule, count_lessons, flat, instructions, reason_of, strong_rules
+from holdfast.briefing.lesson_proposals import known_here, lived_here
 from holdfast.briefing.moments import Moment, moments_of
 from holdfast.briefing.projects import Naming, naming
 from holdfast.briefing.recovery import START_BUDGET, starts
@@ -106,7 +106,7 @@ class Briefings(Struct, frozen=True, kw_only=True):
 
     digests: Digests = {}
     stumbles: tuple[Line, ...] = ()
-    since: tuple[Happened, ...] = ()
+    since: tuple[RecentChange, ...] = ()
     own: Mapping[str, tuple[Line, ...]] = {}
     projects: Mapping[str, str] = {}
     moments: tuple[Moment, ...] = ()
@@ -116,7 +116,7 @@ def briefings_of(machine: Machine, project: Project, memory: ProjectMemory | Non
     memory = memory or ProjectMemory(project)
     records, going_on = _records(project)
     names = _naming(machine, project)
-    lessons = counted(machine, project)
+    lessons = count_lessons(machine, project)
     guides = instructions(project.root)
     rules = strong_rules(machine, lessons, guides)
     often = _met_lately(rules, lessons.kept, project)
@@ -128,7 +128,7 @@ def briefings_of(machine: Machine, project: Project, memory: ProjectMemory | Non
     return Briefings(
         digests={key: lines for key, old in starting.items() if (lines := starts_with(told(old)))},
         stumbles=tuple(told(_stumbles(memory, machine.now().timestamp()))),
-        since=happened_lately(records, names, memory),
+        since=recent_changes(records, names, memory),
         own=_own([*going_on, *records], memory.dismissed),
         projects={"": names.default, **names.branches},
         moments=moments_of(project, memory, [*going_on, *records], names, rules),

@@ -42,7 +42,7 @@ MOST_WATCHED = 60
 MOST_RUNNING = 50
 
 
-def watched(machine: Machine, project: Project) -> dict[str, str]:
+def watch_rows(machine: Machine, project: Project) -> dict[str, str]:
     """Rows of `meta`, each JSON but for `knowledge`; what cannot be read is left out, and asked for in vain."""
     entries = list(or_nothing(lambda: rows(read_ledger(project))))
     running = live_sessions(machine, project)[-MOST_RUNNING:]
@@ -129,7 +129,7 @@ QUIET_S = 30 * 60
 DAY_S = 24 * 60 * 60
 
 
-def going_on(machine: Machine, project: Project) -> list[str]:
+def running_sessions(machine: Machine, project: Project) -> list[str]:
     """Sessions of which hooks have left word, and not that they are over."""
     lasts = last_envelopes(project.memory)
     return [last.session for last in lasts if last.event != "SessionEnd" and _alive(machine, last)]
@@ -194,7 +194,7 @@ def _running(entry: LedgerEntry) -> Running:
 
 def live_sessions(machine: Machine, project: Project) -> list[Running]:
     """Sessions that go on, as far as hooks have had them read, and those that were captured and have no row yet."""
-    running = going_on(machine, project)
+    running = running_sessions(machine, project)
     return CaptureStore.glimpse(project.capture, partial(_unfinished, running), [])
 
 

@@ -37,7 +37,7 @@ def run(options: Namespace, machine: Machine) -> None:
     )
 
 
-def _show(closed: app.Closed) -> None:
+def _show(closed: app.ClosedQuestion) -> None:
     question, before = closed.question, closed.before
     text, answered = flat(question.text), flat(question.answer)
     status = {

@@ -46,7 +46,7 @@ def run(options: Namespace, machine: Machine) -> None:
     output.answer(options, value, lambda: _show(decided))
 
 
-def _show(decided: app.Decided) -> None:
+def _show(decided: app.DecisionChange) -> None:
     decision = decided.decision
     why = f" (because {flat(decision.rationale)})" if decision.rationale else ""
     if decided.status == "merged":

@@ -138,7 +138,7 @@ def run_retire(options: Namespace, machine: Machine) -> None:
 
 def run_verify(options: Namespace, machine: Machine) -> int:
     facts = app.to_verify(machine, options.ids)
-    verdicts: list[app.Verdict] = []
+    verdicts: list[app.FactCheck] = []
     try:
         for fact in facts:
             verdicts.append(_verified(machine, fact, options))
@@ -166,7 +166,7 @@ def _is_wanted(kept: KeptFact, options: Namespace) -> bool:
     return (options.all or kept.retired_at is None) and options.category in (None, kept.fact.category)
 
 
-def _answer(options: Namespace, result: app.Kept) -> None:
+def _answer(options: Namespace, result: app.FactChange) -> None:
     value = {
         "status": result.status,
         **views.fact_as_json(result.kept),
@@ -175,7 +175,7 @@ def _answer(options: Namespace, result: app.Kept) -> None:
     output.answer(options, value, lambda: _show(result))
 
 
-def _show(result: app.Kept) -> None:
+def _show(result: app.FactChange) -> None:
     kept, fact = result.kept, result.kept.fact
     text = flat(fact.text)
     status = {
@@ -195,7 +195,7 @@ def _show(result: app.Kept) -> None:
     )
 
 
-def _verified(machine: Machine, fact: Fact, options: Namespace) -> app.Verdict:
+def _verified(machine: Machine, fact: Fact, options: Namespace) -> app.FactCheck:
     if obstacle := app.obstacle(fact, named=bool(options.ids) or not options.yes):
         return obstacle
     command = "\n  > ".join(visible(fact.command).splitlines())
@@ -207,11 +207,11 @@ def _verified(machine: Machine, fact: Fact, options: Namespace) -> app.Verdict:
             sys.stderr.write(f"{fact.id}  {visible(flat(fact.text))}\n  $ {command}\n")
         fix = f"Say --yes to run {flat(fact.command)!r} and the like without being asked"
         if not agreed("Run this here?", fix):
-            return app.Verdict(fact, "declined")
+            return app.FactCheck(fact, "declined")
     return app.verify(machine, fact, options.timeout)
 
 
-def _show_verdict(verdict: app.Verdict) -> None:
+def _show_verdict(verdict: app.FactCheck) -> None:
     fact = verdict.fact
     before = flat(fact.evidence)
     status = {
@@ -230,7 +230,7 @@ def _show_verdict(verdict: app.Verdict) -> None:
         output.line(f"    If that is so now: holdfast fact change {fact.id} TEXT --evidence TEXT")
 
 
-def _verdict_as_json(verdict: app.Verdict) -> dict[str, Any]:
+def _verdict_as_json(verdict: app.FactCheck) -> dict[str, Any]:
     return {
         "id": verdict.fact.id,
         "text": verdict.fact.text,

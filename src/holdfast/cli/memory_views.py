@@ -9,7 +9,7 @@ from typing import Any
 from holdfast.cli import output
 from holdfast.cli.ledger_views import day, short_id
 from holdfast.cli.output import Column, Table, flat, table_of
-from holdfast.memory.merging import Contradiction
+from holdfast.memory.merge import Contradiction
 from holdfast.memory.reference import KeptFact
 from holdfast.model.memory import Decision, Fact, OpenItem, Question
 

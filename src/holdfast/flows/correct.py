@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from holdfast.core.errors import NotFound, UsageError
 from holdfast.flows import facts, lessons, questions
-from holdfast.flows.notes import by_id, optional_text, reading, writing
+from holdfast.flows.notes import by_id, memory_here, memory_to_change, optional_text
 from holdfast.flows.todos import close_todos
 from holdfast.memory.current import Current, CurrentFile
 from holdfast.model.memory import DeadEnd, Finding, content_id, ids_of
@@ -88,7 +88,7 @@ def _lesson_with_rule(machine: Machine, id: str) -> str:
 
 def _noted(machine: Machine, id: str) -> Corrected:
     """The log only ever grows: what it says is dismissed, so that it is told to nobody, and leaves the state."""
-    store = reading(machine)
+    store = memory_here(machine)
     entries, stumbles = store.entries().entries, store.current().current.stumbles
     known: list[Finding | DeadEnd] = [finding for entry in entries for finding in entry.findings]
     known += [end for entry in entries for end in entry.dead_ends]
@@ -106,7 +106,7 @@ def _noted(machine: Machine, id: str) -> Corrected:
         left = tuple(one for one in file.current.stumbles if one.id not in ids)
         return replace(file.current, stumbles=left)
 
-    with writing(machine) as memory:
+    with memory_to_change(machine) as memory:
         memory.dismiss(*ids)
         memory.change_current(without, "correct")
     text = gone.text if isinstance(gone, Finding) else gone.tried

@@ -13,10 +13,10 @@ from holdfast.briefing.meaning import Meanings
 from holdfast.core.errors import NotFound, UsageError
 from holdfast.core.patterns import lazy_regex
 from holdfast.flows.model_calls import run_command
-from holdfast.flows.notes import by_id, given_text, moment, optional_text, reading, writing
+from holdfast.flows.notes import by_id, given_text, memory_here, memory_to_change, optional_text, this_second
 from holdfast.flows.questions import ask_which_holds, settle_doubts
 from holdfast.guard.not_secret import MARK_PATTERN
-from holdfast.memory.merging import Contradiction, contradicting, find
+from holdfast.memory.merge import Contradiction, contradicting, find
 from holdfast.memory.reference import KeptFact, Reference, ReferenceFile, change_fact
 from holdfast.memory.state import guess_category
 from holdfast.model.memory import Fact
@@ -26,7 +26,7 @@ LISTING = "holdfast fact list --all"
 _EVIDENCE_FIX = "Say with --evidence what showed it: the line that a command or a file answered"
 
 
-class Kept(Struct, frozen=True):
+class FactChange(Struct, frozen=True):
     """What became of a fact that was given, and what stands against it."""
 
     kept: KeptFact
@@ -35,7 +35,7 @@ class Kept(Struct, frozen=True):
 
 
 def read_facts(machine: Machine) -> ReferenceFile:
-    return reading(machine).facts()
+    return memory_here(machine).facts()
 
 
 def wanted_fact(facts: Sequence[KeptFact], wanted: str) -> KeptFact:
@@ -52,10 +52,10 @@ def wanted_fact(facts: Sequence[KeptFact], wanted: str) -> KeptFact:
 
 def add_fact(
     machine: Machine, text: str, evidence: str | None, command: str = "", category: str | None = None
-) -> Kept:
+) -> FactChange:
     """Keep a fact. The same in other words only becomes newer; what it contradicts is said, and stays."""
     statement = given_text(machine, text, "the fact", "holdfast fact add TEXT --evidence TEXT")
-    now = moment(machine)
+    now = this_second(machine)
     new = Fact(
         text=statement,
         category=category or guess_category(statement),
@@ -67,7 +67,7 @@ def add_fact(
     return _change(machine, lambda reference: _added(reference, new, category), "fact add")
 
 
-def _added(reference: Reference, new: Fact, category: str | None) -> tuple[Reference, Kept]:
+def _added(reference: Reference, new: Fact, category: str | None) -> tuple[Reference, FactChange]:
     standing = [kept.fact for kept in reference.facts if kept.retired_at is None]
     meaning = Meanings()
     clashes = contradicting(standing, new, meaning)
@@ -77,13 +77,13 @@ def _added(reference: Reference, new: Fact, category: str | None) -> tuple[Refer
         known = next(kept for kept in reference.facts if kept.fact == alike)
     if known is None:
         added = KeptFact(fact=new)
-        return replace(reference, facts=(*reference.facts, added)), Kept(added, "added", clashes)
+        return replace(reference, facts=(*reference.facts, added)), FactChange(added, "added", clashes)
     clashes = contradicting(standing, known.fact, meaning)
     merged = replace(
         known, fact=_again(known, new, category), retired_at=None, retired_because="", failed_at=None
     )
     status: Literal["merged", "revived"] = "merged" if known.retired_at is None else "revived"
-    return _put(reference, known, merged), Kept(merged, status, clashes)
+    return _put(reference, known, merged), FactChange(merged, status, clashes)
 
 
 def _again(known: KeptFact, new: Fact, category: str | None) -> Fact:
@@ -103,15 +103,15 @@ def change(
     evidence: str | None,
     command: str | None = None,
     category: str | None = None,
-) -> Kept:
+) -> FactChange:
     """Put a new fact in the place of an old one, which stays as its history."""
     statement = given_text(machine, text, "the new fact", "holdfast fact change ID TEXT --evidence TEXT")
     shown = given_text(machine, evidence, "the evidence", _EVIDENCE_FIX)
     run = None if command is None else optional_text(machine, command, "the command")
     wanted_fact(read_facts(machine).reference.facts, wanted)  # an unknown id prepares nothing
-    now = moment(machine)
+    now = this_second(machine)
 
-    def changed(reference: Reference) -> tuple[Reference, Kept]:
+    def changed(reference: Reference) -> tuple[Reference, FactChange]:
         old = wanted_fact(reference.facts, wanted)
         new = Fact(
             text=statement,
@@ -130,30 +130,30 @@ def change(
         after = change_fact(reference, old.fact.id, new)
         kept = next(kept for kept in after.facts if kept.fact.id == new.id)
         standing = [kept.fact for kept in others if kept.retired_at is None]
-        return after, Kept(kept, "changed", contradicting(standing, new, Meanings()))
+        return after, FactChange(kept, "changed", contradicting(standing, new, Meanings()))
 
     return _change(machine, changed, "fact change")
 
 
-def retire(machine: Machine, wanted: str, because: str | None = None) -> Kept:
+def retire(machine: Machine, wanted: str, because: str | None = None) -> FactChange:
     """Give a fact up. It stays, with the date, so that nobody finds it anew and takes it for true."""
     reason = optional_text(machine, because, "the reason")
     wanted_fact(read_facts(machine).reference.facts, wanted)
-    now = moment(machine)
+    now = this_second(machine)
 
-    def retired(reference: Reference) -> tuple[Reference, Kept]:
+    def retired(reference: Reference) -> tuple[Reference, FactChange]:
         old = wanted_fact(reference.facts, wanted)
         if old.retired_at is not None:
-            return reference, Kept(old, "unchanged")
+            return reference, FactChange(old, "unchanged")
         gone = replace(old, retired_at=now, retired_because=reason)
-        return _put(reference, old, gone), Kept(gone, "retired")
+        return _put(reference, old, gone), FactChange(gone, "retired")
 
     return _change(machine, retired, "fact retire")
 
 
 def mark_verified(machine: Machine, held: Sequence[Fact], failed: Sequence[Fact] = ()) -> None:
     """Set today's date on facts that were just seen to hold, or not to, unless they have changed meanwhile."""
-    now = moment(machine)
+    now = this_second(machine)
 
     def marked(kept: KeptFact) -> KeptFact:
         if kept.fact in held:
@@ -164,7 +164,7 @@ def mark_verified(machine: Machine, held: Sequence[Fact], failed: Sequence[Fact]
         return replace(reference, facts=tuple(map(marked, reference.facts)))
 
     if held or failed:
-        with writing(machine) as store:
+        with memory_to_change(machine) as store:
             store.change_facts(verified, "fact verify")
 
 
@@ -172,16 +172,18 @@ def _put(reference: Reference, old: KeptFact, new: KeptFact) -> Reference:
     return replace(reference, facts=tuple(new if kept is old else kept for kept in reference.facts))
 
 
-def _change(machine: Machine, decide: Callable[[Reference], tuple[Reference, Kept]], reason: str) -> Kept:
+def _change(
+    machine: Machine, decide: Callable[[Reference], tuple[Reference, FactChange]], reason: str
+) -> FactChange:
     """Make a change and tell what it did. It is decided anew when somebody was faster; the last time counts."""
-    told: list[Kept] = []
+    told: list[FactChange] = []
 
     def rewrite(reference: Reference) -> Reference:
         after, kept = decide(reference)
         told.append(kept)
         return after
 
-    with writing(machine) as store:
+    with memory_to_change(machine) as store:
         store.change_facts(rewrite, reason)
         ask_which_holds(machine, store, told[-1].contradictions, reason)
         if told[-1].status == "retired":
@@ -211,7 +213,7 @@ _CHANGES = lazy_regex(
 _WORD = lazy_regex(r"[^\W\d_]{2,}")
 
 
-class Verdict(Struct, frozen=True):
+class FactCheck(Struct, frozen=True):
     """`failed` ended with an error, `changed` ended well and showed something else. `lines` are what came instead."""
 
     fact: Fact
@@ -236,30 +238,30 @@ def to_verify(machine: Machine, wanted: Sequence[str]) -> list[Fact]:
     return list(dict.fromkeys(kept.fact for kept in chosen))
 
 
-def obstacle(fact: Fact, *, named: bool) -> Verdict | None:
+def obstacle(fact: Fact, *, named: bool) -> FactCheck | None:
     """Why this fact is not verified by running something; None when it may be.
 
     A command may have opened a pull request. Whoever says yes to all at once does not mean to open it again.
     """
     if not fact.command:
-        return Verdict(fact, "no command")
+        return FactCheck(fact, "no command")
     if MARK_PATTERN.search(fact.command) or fact.command.endswith("…"):
-        return Verdict(fact, "incomplete")
-    return None if named or not _CHANGES.search(fact.command) else Verdict(fact, "not named")
+        return FactCheck(fact, "incomplete")
+    return None if named or not _CHANGES.search(fact.command) else FactCheck(fact, "not named")
 
 
-def verify(machine: Machine, fact: Fact, timeout: float) -> Verdict:
+def verify(machine: Machine, fact: Fact, timeout: float) -> FactCheck:
     """Run the fact's command in the project and compare. The caller has asked for consent."""
     ran = run_command(fact.command, machine.project().root, machine.env, timeout)
     output = machine.clean(_ESCAPES.sub("", ran.output))
     lines = [" ".join(line.split()) for line in output.splitlines() if line.strip()]
     if ran.exit_code is None:
-        return Verdict(fact, "timeout", None, tuple(_shown(lines[-_MOST_LINES:])))
+        return FactCheck(fact, "timeout", None, tuple(_shown(lines[-_MOST_LINES:])))
     if ran.exit_code != 0:
-        return Verdict(fact, "failed", ran.exit_code, tuple(_shown(lines[-_MOST_LINES:])))
+        return FactCheck(fact, "failed", ran.exit_code, tuple(_shown(lines[-_MOST_LINES:])))
     if _shows(fact, lines):
-        return Verdict(fact, "holds", 0)
-    return Verdict(fact, "changed", 0, tuple(_shown(_instead(fact.evidence, lines))))
+        return FactCheck(fact, "holds", 0)
+    return FactCheck(fact, "changed", 0, tuple(_shown(_instead(fact.evidence, lines))))
 
 
 def _shows(fact: Fact, lines: Sequence[str]) -> bool:

@@ -22,8 +22,8 @@ from holdfast.flows.forget_files import Forgetting
 from holdfast.flows.refresh import refresh
 from holdfast.ledger.store import ProjectLedger
 from holdfast.lessons.store import LessonStore
-from holdfast.memory import merging
-from holdfast.memory.current import Stumble
+from holdfast.memory.current import RecurringFailure
+from holdfast.memory.merge import find
 from holdfast.memory.read import known_projects
 from holdfast.memory.store import MemoryStore
 from holdfast.model.events import DistilledSession
@@ -249,7 +249,7 @@ def _removal(contents: _Contents, wanted: Wanted) -> tuple[Removal, list[str]]:
 def _text_of(item: Any) -> str:
     if isinstance(item, Lesson):
         return "\n".join(item.rules)
-    return f"{item.tried}\n{item.failed}" if isinstance(item, DeadEnd | Stumble) else str(item.text)
+    return f"{item.tried}\n{item.failed}" if isinstance(item, DeadEnd | RecurringFailure) else str(item.text)
 
 
 def _words_of(item: Any) -> set[str]:
@@ -270,7 +270,7 @@ class _OtherSessions:
             return same[item.id]
         words = _words_of(item)
         near = [other for other in same.values() if 2 * len(words & _words_of(other)) >= len(words)]
-        return merging.find(near, _text_of(item)) if near else None
+        return find(near, _text_of(item)) if near else None
 
     def missing(self) -> set[str]:
         """Ids of the statements that only forgotten sessions made."""

@@ -25,7 +25,7 @@ from holdfast.ledger import markdown
 from holdfast.ledger.forgetting import forget_in_ledger
 from holdfast.ledger.store import LedgerStore, refuse_newer
 from holdfast.lessons.notes import LessonForgetting
-from holdfast.memory import forgetting as md
+from holdfast.memory import forget as md
 from holdfast.memory.store import MemoryStore
 from holdfast.model.ledger import LedgerEntry, Outcome
 from holdfast.sessions.store import CaptureForgetting

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from holdfast.agents.contract import Glance
 from holdfast.agents.registry import BY_AGENT
-from holdfast.briefing.learning import known_here, learn, lived_here
+from holdfast.briefing.lesson_proposals import known_here, learn, lived_here
 from holdfast.core import files
 from holdfast.core.errors import TranscriptError
 from holdfast.flows.find_transcripts import SessionSource

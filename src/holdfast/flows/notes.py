@@ -52,18 +52,18 @@ def given_text(machine: Machine, text: str | None, what: str, fix: str) -> str:
     raise UsageError(f"{what} {missing}; nothing was written", fix=fix)
 
 
-def moment(machine: Machine) -> float:
+def this_second(machine: Machine) -> float:
     """Now, to the second: files that people read need no fractions."""
     return float(int(machine.now().timestamp()))
 
 
-def reading(machine: Machine) -> MemoryStore:
+def memory_here(machine: Machine) -> MemoryStore:
     """The memory of the project that the branch checked out here works on."""
     return memory_of(machine, machine.project())
 
 
 @contextmanager
-def writing(machine: Machine) -> Iterator[MemoryStore]:
+def memory_to_change(machine: Machine) -> Iterator[MemoryStore]:
     """The same memory, ready to be written; what is derived from it is made anew afterwards."""
     project = machine.project()
     project.prepare()
@@ -103,43 +103,43 @@ _AGENT = lazy_regex(r"[^a-z0-9._-]+")
 _LONGEST_AGENT = 40
 
 
-class Noted(Struct, frozen=True):
+class NotedItem(Struct, frozen=True):
     item: Finding | DeadEnd
     status: Literal["recorded", "known"]
 
 
-def note_finding(machine: Machine, text: str, agent: str) -> Noted:
+def note_finding(machine: Machine, text: str, agent: str) -> NotedItem:
     said = given_text(machine, text, "the finding", "Say what was found, in one sentence")
-    return _note(machine, Finding(text=said, at=moment(machine)), agent)
+    return _note(machine, Finding(text=said, at=this_second(machine)), agent)
 
 
-def note_dead_end(machine: Machine, tried: str, failed: str, instead: str, agent: str) -> Noted:
+def note_dead_end(machine: Machine, tried: str, failed: str, instead: str, agent: str) -> NotedItem:
     end = DeadEnd(
         tried=given_text(machine, tried, "what was tried", "Say what does not work here, e.g. the command"),
         failed=given_text(machine, failed, "how it failed", "Say how it failed: the line that it answered"),
         instead=optional_text(machine, instead, "what worked instead"),
-        at=moment(machine),
+        at=this_second(machine),
     )
     return _note(machine, end, agent)
 
 
-def _note(machine: Machine, item: Finding | DeadEnd, agent: str) -> Noted:
+def _note(machine: Machine, item: Finding | DeadEnd, agent: str) -> NotedItem:
     session = f"note-{item.id}"
     item = replace(item, session=session)
-    with writing(machine) as store:
+    with memory_to_change(machine) as store:
         if any(item.id in _ids(entry) for entry in store.entries().entries):
-            return Noted(item, "known")
+            return NotedItem(item, "known")
         store.record(
             LogEntry(
                 session=session,
                 agent=agent_name(agent),
-                at=moment(machine),
+                at=this_second(machine),
                 branch=branch_of(store.project.root),
                 findings=(item,) if isinstance(item, Finding) else (),
                 dead_ends=(item,) if isinstance(item, DeadEnd) else (),
             )
         )
-    return Noted(item, "recorded")
+    return NotedItem(item, "recorded")
 
 
 def _ids(entry: LogEntry) -> set[str]:

@@ -16,14 +16,14 @@ from holdfast.flows.notes import (
     by_id,
     given_text,
     is_id,
-    moment,
+    memory_here,
+    memory_to_change,
     optional_text,
-    reading,
     speaker,
-    writing,
+    this_second,
 )
 from holdfast.flows.remember import rewrite_current
-from holdfast.memory.merging import Contradiction, contradicting, doubt, doubted, find
+from holdfast.memory.merge import Contradiction, contradicting, doubt_question, find, is_doubt_about
 from holdfast.memory.paraphrase import Answers, answering, reply
 from holdfast.memory.read import ProjectMemory
 from holdfast.memory.reference import QuestionsFile, Reference, ReferenceFile
@@ -57,7 +57,7 @@ class Reply(Struct, frozen=True, kw_only=True):
     perhaps: tuple[Statement, ...] = ()  # without an answer: what is near, with its whole text and source
 
 
-class Closed(Struct, frozen=True):
+class ClosedQuestion(Struct, frozen=True):
     """A question with its answer, and the answer that it had before when that was another one."""
 
     question: Question
@@ -66,7 +66,7 @@ class Closed(Struct, frozen=True):
 
 
 def read_questions(machine: Machine) -> QuestionsFile:
-    return reading(machine).questions()
+    return memory_here(machine).questions()
 
 
 # --- asking --------------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ def read_questions(machine: Machine) -> QuestionsFile:
 def ask(machine: Machine, text: str, *, record: bool = True) -> Reply:
     """The answer, if the record has it; else the question is kept open, unless `record` is False."""
     asked = given_text(machine, text, "the question", "holdfast ask TEXT")
-    store, meaning = reading(machine), Meanings()
+    store, meaning = memory_here(machine), Meanings()
     memory = ProjectMemory(store.project, store.name, strict=True)
     found = _from_record(memory, asked, meaning)
     if found.status == "answered":
@@ -166,7 +166,7 @@ def _same(questions: Sequence[Question], asked: str, meaning: Meanings) -> Quest
 
 
 def _keep_open(machine: Machine, asked: str) -> Reply:
-    new = Question(text=asked, at=moment(machine))
+    new = Question(text=asked, at=this_second(machine))
     told: list[Reply] = []
 
     def rewrite(questions: tuple[Question, ...]) -> tuple[Question, ...]:
@@ -177,7 +177,7 @@ def _keep_open(machine: Machine, asked: str) -> Reply:
         told.append(_as_before(asked, known))
         return questions
 
-    with writing(machine) as store:
+    with memory_to_change(machine) as store:
         if store.change_questions(rewrite, "ask"):
             _show_open(machine, store, "ask")
     return replace(told[-1], source=_place(store.name, "open-questions.md"))
@@ -185,7 +185,7 @@ def _keep_open(machine: Machine, asked: str) -> Reply:
 
 def _show_open(machine: Machine, store: MemoryStore, reason: str) -> None:
     """The state lists open questions: it must not wait for the next capture to be right."""
-    rewrite_current(store, {}, moment(machine), reason)
+    rewrite_current(store, {}, this_second(machine), reason)
 
 
 def _as_before(asked: str, known: Question) -> Reply:
@@ -205,14 +205,14 @@ def ask_which_holds(
 ) -> None:
     """Keep an open question for each contradiction, as a capture does; the same doubt is one question."""
     out = store.dismissed()
-    now = moment(machine)
+    now = this_second(machine)
 
     def rewrite(known: tuple[Question, ...]) -> Iterable[Question]:
         there = out | {question.id for question in known}
         yield from known
         for clash in clashes:
-            asked = replace(doubt(clash.one, clash.other), at=now)
-            if not {asked.id, doubt(clash.other, clash.one).id} & there:
+            asked = replace(doubt_question(clash.one, clash.other), at=now)
+            if not {asked.id, doubt_question(clash.other, clash.one).id} & there:
                 yield asked
 
     if clashes and store.change_questions(rewrite, reason):
@@ -221,14 +221,14 @@ def ask_which_holds(
 
 def settle_doubts(machine: Machine, store: MemoryStore, gone: str, reason: str) -> None:
     """What was retired holds no longer: questions whether it does are answered."""
-    now, who = moment(machine), speaker(machine)
+    now, who = this_second(machine), speaker(machine)
 
     def settled(question: Question) -> Question:
-        if not (question.open and doubted(question, gone)):
+        if not (question.open and is_doubt_about(question, gone)):
             return question
         return replace(question, answer=f"{gone} was retired", by=who, answered_at=now)
 
-    asked = any(question.open and doubted(question, gone) for question in store.questions().questions)
+    asked = any(question.open and is_doubt_about(question, gone) for question in store.questions().questions)
     if asked and store.change_questions(lambda known: map(settled, known), reason):
         _show_open(machine, store, reason)
 
@@ -236,28 +236,28 @@ def settle_doubts(machine: Machine, store: MemoryStore, gone: str, reason: str) 
 # --- answering -----------------------------------------------------------------------------------------
 
 
-def answer(machine: Machine, wanted: str, text: str, by: Owner = "") -> Closed:
+def answer(machine: Machine, wanted: str, text: str, by: Owner = "") -> ClosedQuestion:
     """Close a question, named by its id or its words; one that nobody had asked is kept with its answer."""
     asked = given_text(machine, wanted, "the question", "holdfast answer ID ANSWER")
     said = given_text(machine, text, "the answer", "holdfast answer ID ANSWER")
-    who, now = by or speaker(machine), moment(machine)
+    who, now = by or speaker(machine), this_second(machine)
     _wanted(read_questions(machine).questions, asked)  # an unknown id prepares nothing
-    told: list[Closed] = []
+    told: list[ClosedQuestion] = []
 
     def rewrite(questions: tuple[Question, ...]) -> tuple[Question, ...]:
         known = _wanted(questions, asked)
         if known is None:
             new = Question(text=asked, answer=said, by=who, at=now, answered_at=now)
-            told.append(Closed(new, "recorded"))
+            told.append(ClosedQuestion(new, "recorded"))
             return (*questions, new)
         if known.answer and compare(known.answer, said).likeness is Likeness.SAME:
-            told.append(Closed(known, "unchanged"))
+            told.append(ClosedQuestion(known, "unchanged"))
             return questions
         closed = replace(known, answer=said, by=who, answered_at=now, closed=False)
-        told.append(Closed(closed, "answered", known if known.answer else None))
+        told.append(ClosedQuestion(closed, "answered", known if known.answer else None))
         return tuple(closed if question.id == known.id else question for question in questions)
 
-    with writing(machine) as store:
+    with memory_to_change(machine) as store:
         if store.change_questions(rewrite, "answer"):
             _show_open(machine, store, "answer")
     return told[-1]
@@ -275,7 +275,7 @@ DECISION_LISTING = "holdfast decide --list"
 RETIRE = "decide retire"
 
 
-class Decided(Struct, frozen=True):
+class DecisionChange(Struct, frozen=True):
     """What became of a decision that was given, and which earlier ones say otherwise."""
 
     decision: Decision
@@ -284,31 +284,31 @@ class Decided(Struct, frozen=True):
 
 
 def read_decisions(machine: Machine) -> ReferenceFile:
-    return reading(machine).facts()
+    return memory_here(machine).facts()
 
 
-def decide(machine: Machine, text: str, because: str | None = None, by: Owner = "") -> Decided:
+def decide(machine: Machine, text: str, because: str | None = None, by: Owner = "") -> DecisionChange:
     new = Decision(
         text=given_text(machine, text, "the decision", "holdfast decide TEXT --because WHY"),
         rationale=optional_text(machine, because, "the reason"),
         by=by or speaker(machine),
-        at=moment(machine),
+        at=this_second(machine),
     )
-    told: list[Decided] = []
+    told: list[DecisionChange] = []
     meaning = Meanings()
 
     def rewrite(reference: Reference) -> Reference:
         known = _known(reference.decisions, new, meaning)
         if known is None:
             after = (*reference.decisions, new)
-            told.append(Decided(new, "recorded", contradicting(reference.decisions, new, meaning)))
+            told.append(DecisionChange(new, "recorded", contradicting(reference.decisions, new, meaning)))
         else:
             merged = replace(known, rationale=_reasons(known, new), by=known.by or new.by)
             after = tuple(merged if decision is known else decision for decision in reference.decisions)
-            told.append(Decided(merged, "merged", contradicting(reference.decisions, merged, meaning)))
+            told.append(DecisionChange(merged, "merged", contradicting(reference.decisions, merged, meaning)))
         return replace(reference, decisions=after)
 
-    with writing(machine) as store:
+    with memory_to_change(machine) as store:
         store.change_facts(rewrite, "decide")
         ask_which_holds(machine, store, told[-1].contradictions, "decide")
     return told[-1]
@@ -324,7 +324,7 @@ def retire(machine: Machine, wanted: str) -> Decision:
         left = tuple(decision for decision in reference.decisions if decision.id != gone.id)
         return replace(reference, decisions=left)
 
-    with writing(machine) as store:
+    with memory_to_change(machine) as store:
         store.change_facts(rewrite, RETIRE)
         store.dismiss(gone.id)
         settle_doubts(machine, store, gone.id, RETIRE)

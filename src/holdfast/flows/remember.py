@@ -11,15 +11,15 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from holdfast.briefing.learning import learn, strong_stumbles
+from holdfast.briefing.lesson_proposals import learn, strong_stumbles
 from holdfast.briefing.meaning import Meanings
 from holdfast.briefing.projects import naming
 from holdfast.core.errors import HoldfastError
 from holdfast.memory.current import ActiveProject, Current, CurrentFile, Done, FileHint, settled_by_hand
 from holdfast.memory.log import goal_line, log_entry
-from holdfast.memory.merging import (
+from holdfast.memory.merge import (
     Contradiction,
-    doubt,
+    doubt_question,
     find,
     is_passing,
     is_passing_question,
@@ -29,8 +29,8 @@ from holdfast.memory.merging import (
 from holdfast.memory.paraphrase import Meaning
 from holdfast.memory.read import known_projects
 from holdfast.memory.reference import KeptFact, Reference, says_something
-from holdfast.memory.state import advance, did_something, open_items, telling_checks, to_minute
-from holdfast.memory.store import MemoryStore, given_up, made_since
+from holdfast.memory.state import advance, did_something, open_items, to_minute, useful_checks
+from holdfast.memory.store import MemoryStore, is_decided_since, retired_decisions
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import Decision, Fact, FactCategory, Question
 from holdfast.model.statement import statement_of
@@ -103,7 +103,7 @@ def _keep_knowledge(store: MemoryStore, records: Sequence[DistilledSession], mea
         doubts.clear()  # where another process was faster, this runs again
         held = [entry.fact for entry in reference.facts if entry.retired_at is None]
         return Reference(
-            facts=_merged_facts(reference.facts, telling_checks(facts, held), meaning),
+            facts=_merged_facts(reference.facts, useful_checks(facts, held), meaning),
             decisions=_merged_decisions(reference.decisions, decisions, doubts, meaning),
         )
 
@@ -120,12 +120,12 @@ def _wanted(items: Iterable[T], dismissed: Collection[str]) -> list[T]:
 
 def _standing(store: MemoryStore, decisions: list[Decision], meaning: Meaning) -> list[Decision]:
     """Decisions without those that were given up in other words; reading an old session again repeats them."""
-    gone = given_up(store) if decisions else []
+    gone = retired_decisions(store) if decisions else []
     return [
         decision
         for decision in decisions
         if (again := find(gone, decision.text, meaning) if gone else None) is None
-        or made_since(decision, again)
+        or is_decided_since(decision, again)
     ]
 
 
@@ -201,7 +201,7 @@ def _merged_questions(
 def _doubts(clashes: Iterable[Contradiction[Decision]], new: Collection[str]) -> list[Question]:
     """Questions which of two decisions holds. A passing decision contradicts nothing: the next plan is another one."""
     return [
-        doubt(clash.one, clash.other)
+        doubt_question(clash.one, clash.other)
         for clash in clashes
         if {clash.one.id, clash.other.id} & {*new}
         and not any(is_passing(statement_of(decision)) for decision in (clash.one, clash.other))

@@ -272,10 +272,10 @@ def session_facts(machine: Machine, project: Project) -> Iterable[LearnedFact]:
             retired.add(key)
         elif fact.category not in _LEFT_OUT:
             told.setdefault(key, []).append(fact)
-    from holdfast.memory.state import telling_checks
+    from holdfast.memory.state import useful_checks
 
     every = [fact for facts in told.values() for fact in facts]
-    telling = {fact.id for fact in telling_checks(every, [fact for fact in every if not fact.session])}
+    telling = {fact.id for fact in useful_checks(every, [fact for fact in every if not fact.session])}
     latest: dict[tuple[str, str], float] = {}
     for facts in told.values():
         for fact in facts:

@@ -26,7 +26,7 @@ from holdfast.ledger.roi import (
     roi_of,
 )
 from holdfast.ledger.rows import read_ledger
-from holdfast.memory.merging import merge
+from holdfast.memory.merge import merge
 from holdfast.memory.store import answers_given
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import Question

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from holdfast.briefing.meaning import Meanings
 from holdfast.core.errors import NotFound
-from holdfast.flows.notes import by_id, given_text, moment, optional_text, reading, writing
+from holdfast.flows.notes import by_id, given_text, memory_here, memory_to_change, optional_text, this_second
 from holdfast.memory.current import ByHand, Current, CurrentFile, Done, close_by_hand, todos_by_hand
-from holdfast.memory.merging import find
+from holdfast.memory.merge import find
 from holdfast.memory.read import known_projects
 from holdfast.memory.state import MOST_DONE
 from holdfast.model.memory import OpenItem, Owner, Priority
@@ -24,19 +24,19 @@ LISTING = "holdfast todo list --all"
 _ORDER: dict[str, int] = {"high": 0, "normal": 1, "low": 2}
 
 
-class Noted(Struct, frozen=True):
+class AddedTodo(Struct, frozen=True):
     item: OpenItem
     status: Literal["added", "merged"]
 
 
-class Listed(Struct, frozen=True):
+class ListedTodo(Struct, frozen=True):
     item: OpenItem
     done: bool = False
 
 
 def list_todos(
     machine: Machine, *, everything: bool = False, name: str = ""
-) -> tuple[list[Listed], list[Problem]]:
+) -> tuple[list[ListedTodo], list[Problem]]:
     """What is to be done on this branch, the urgent first; also what other branches and ticked boxes say.
 
     `name` is a project of this repository: the one that this branch works on unless told, all with `everything`. What
@@ -47,7 +47,7 @@ def list_todos(
         raise NotFound(
             f"no project {name!r} in this repository", fix=f"There are: {', '.join(sorted(known))}"
         )
-    store = reading(machine)
+    store = memory_here(machine)
     file = store.current()
     chosen = name or ("" if everything else store.name)
 
@@ -60,11 +60,11 @@ def list_todos(
     left = [item for item in left if wanted(item)]
     if everything:
         ticked = [*filter(wanted, file.ticked), *(todo.item for todo in hand if todo.done)]
-        shown = [*map(Listed, by_priority(left)), *(Listed(item, done=True) for item in ticked)]
+        shown = [*map(ListedTodo, by_priority(left)), *(ListedTodo(item, done=True) for item in ticked)]
         return shown, file.problems
     branch = branch_of(project.root)
     here = [item for item in left if not branch or item.branch in (branch, "")]
-    return [Listed(item) for item in by_priority(here)], file.problems
+    return [ListedTodo(item) for item in by_priority(here)], file.problems
 
 
 def _by_hand(machine: Machine, file: CurrentFile) -> list[ByHand]:
@@ -87,22 +87,24 @@ def add_todo(
     priority: Priority | None = None,
     owner: Owner | None = None,
     because: str | None = None,
-) -> Noted:
+) -> AddedTodo:
     """Note a to-do. One that a session left open in other words becomes yours: captures no longer remove it."""
     said = given_text(machine, text, "the to-do", "holdfast todo add TEXT")
     why = optional_text(machine, because, "the reason")
-    new = OpenItem(text=said, why=why, owner=owner or "", priority=priority or "normal", at=moment(machine))
-    told: list[Noted] = []
+    new = OpenItem(
+        text=said, why=why, owner=owner or "", priority=priority or "normal", at=this_second(machine)
+    )
+    told: list[AddedTodo] = []
     if not (priority or owner or why):
-        for todo in _by_hand(machine, reading(machine).current()):
+        for todo in _by_hand(machine, memory_here(machine).current()):
             if todo.item.id == new.id and not todo.done:
-                return Noted(todo.item, "merged")
+                return AddedTodo(todo.item, "merged")
 
     def noted(file: CurrentFile) -> Current:
         items = file.current.todo
         known = next((item for item in items if item.id == new.id), None) or find(items, said, Meanings())
         if known is None:
-            told.append(Noted(new, "added"))
+            told.append(AddedTodo(new, "added"))
             return replace(file.current, todo=(*items, new))
         merged = replace(
             known,
@@ -111,7 +113,7 @@ def add_todo(
             priority=priority or known.priority,
             owner=owner or known.owner,
         )
-        told.append(Noted(merged, "merged"))
+        told.append(AddedTodo(merged, "merged"))
         return replace(file.current, todo=tuple(merged if item is known else item for item in items))
 
     _change(machine, noted, "todo add")
@@ -123,14 +125,14 @@ def close_todos(machine: Machine, wanted: Sequence[str], *, done: bool) -> list[
 
     What a person wrote themselves is ticked where it stands when it is done, and its line goes when it is dropped.
     """
-    file = reading(machine).current()
+    file = memory_here(machine).current()
     hand = _by_hand(machine, file)
     ours = [*file.current.todo, *file.ticked]
     named = _named([*ours, *(todo.item for todo in hand)], wanted)  # an unknown id prepares nothing
     ids = {item.id for item in named}
     reason = "todo done" if done else "todo drop"
     if noted := [todo for todo in hand if todo.item.id in ids]:
-        with writing(machine) as store:
+        with memory_to_change(machine) as store:
             store.change(
                 store.current_file, lambda text: close_by_hand(text, ids, machine.clean, tick=done), reason
             )
@@ -141,7 +143,7 @@ def close_todos(machine: Machine, wanted: Sequence[str], *, done: bool) -> list[
 
 
 def _close_ours(machine: Machine, ids: set[str], reason: str, *, done: bool) -> None:
-    now = moment(machine)
+    now = this_second(machine)
 
     def closed(file: CurrentFile) -> Current:
         gone = [item for item in (*file.current.todo, *file.ticked) if item.id in ids]
@@ -165,7 +167,7 @@ def _change(
 ) -> None:
     """Write the state anew. What a person ticked goes with that, and is dismissed as if they had said it here."""
     ticked: list[str] = []
-    now = moment(machine)
+    now = this_second(machine)
 
     def rewrite(file: CurrentFile) -> Current:
         after = change(file)
@@ -174,7 +176,7 @@ def _change(
         ticked[:] = [item.id for item in gone]
         return _with_done(after, gone, now)
 
-    with writing(machine) as store:
+    with memory_to_change(machine) as store:
         store.change_current(rewrite, reason)
         if gone := [*ticked, *dismissed]:
             store.dismiss(*gone)

@@ -63,7 +63,7 @@ class Done(Struct, frozen=True, kw_only=True):
     at: float | None = None
 
 
-class Stumble(Struct, frozen=True, kw_only=True):
+class RecurringFailure(Struct, frozen=True, kw_only=True):
     """What failed in several sessions, how, and what worked instead."""
 
     tried: str
@@ -98,7 +98,7 @@ class Current(Struct, frozen=True, kw_only=True):
     next: tuple[NextStep, ...] = ()
     todo: tuple[OpenItem, ...] = ()
     questions: tuple[Question, ...] = ()
-    stumbles: tuple[Stumble, ...] = ()
+    stumbles: tuple[RecurringFailure, ...] = ()
     checks: tuple[Check, ...] = ()
     done: tuple[Done, ...] = ()
     projects: tuple[ActiveProject, ...] = ()
@@ -146,7 +146,7 @@ _PARTS = (
         "stumbles",
         "Fails here, and what works",
         Form(
-            Stumble,
+            RecurringFailure,
             "tried",
             (
                 Field("failed", "failed", sign="→"),

@@ -18,7 +18,7 @@ from holdfast.memory.current import (
     Done,
     FileHint,
     NextStep,
-    Stumble,
+    RecurringFailure,
     bare_todo,
     by_session,
 )
@@ -33,7 +33,7 @@ _WORD = lazy_regex(r"\w+")
 _FEWEST = 3  # words; fewer may begin two things by chance
 
 
-def unsaid(lines: Iterable[Line]) -> list[Line]:
+def without_repeats(lines: Iterable[Line]) -> list[Line]:
     """The lines without those that say less of something that an earlier one says."""
     kept: list[tuple[Line, list[str]]] = []
     for line in lines:
@@ -66,7 +66,7 @@ _LONGEST_TEXT = 2_000
 _NOT_TEXT = lazy_regex(r"[\ud800-\udfff]")  # bytes of the file that are not UTF-8
 
 
-def marked(line: Line, own: str, branch: str | None) -> Line:
+def with_branch(line: Line, own: str, branch: str | None) -> Line:
     """Where all branches are told, each line says which one it is about."""
     if branch is not None or not own:
         return line
@@ -81,11 +81,11 @@ def step_line(step: NextStep) -> Line:
     return Line(f"Next{by}: {said}", how, "next", said=said)
 
 
-def stumble_line(stumble: Stumble) -> Line:
+def stumble_line(stumble: RecurringFailure) -> Line:
     return Line(stumble_text(stumble), f"it failed in {stumble.sessions} sessions", "stumble", stumble.id)
 
 
-def stumble_text(stumble: Stumble) -> str:
+def stumble_text(stumble: RecurringFailure) -> str:
     """What fails and what works instead, in one line."""
     if "`" in stumble.tried and not stumble.failed and not stumble.instead:  # a rule that says all of it
         return _whole_commands(one_line(stumble.tried))
@@ -189,7 +189,7 @@ def digest(
     `project` is '' for the repository's own, None for all; `name` is what it is called; `place` is where the files
     lie that it names.
     """
-    current = narrowed(file.current, project, name)
+    current = state_of_project(file.current, project, name)
 
     def here(item: NextStep | Done | OpenItem) -> bool:
         return branch is None or item.branch in (branch, "")
@@ -206,19 +206,19 @@ def digest(
         derived = [item for item in dated if item not in steps and item not in todo]
         lines += [stale_line(derived, newest, now)] if derived else []
         done = []
-    lines += [marked(step_line(step), step.branch, branch) for step in steps]
+    lines += [with_branch(step_line(step), step.branch, branch) for step in steps]
     lines += _by_hand(file, clean, branch)
     lines += within(map(stumble_line, current.stumbles), STUMBLE_BUDGET)
     asked = (question_line(question) for question in current.questions if question.open)
     lines += list(islice((line for line in asked if line is not None), _MOST_QUESTIONS))
-    lines += [marked(todo_line(item), item.branch, branch) for item in _to_tell(todo, steps)]
-    lines += [marked(done_line(deed), deed.branch, branch) for deed in _last_done(done, steps)]
+    lines += [with_branch(todo_line(item), item.branch, branch) for item in _to_tell(todo, steps)]
+    lines += [with_branch(done_line(deed), deed.branch, branch) for deed in _last_done(done, steps)]
     at_work = any(branch is None or item.branch == branch for item in dated)
     lines += _around(current, branch, place, at_work=at_work, now=now)
-    return within(unsaid(lines), budget)
+    return within(without_repeats(lines), budget)
 
 
-def narrowed(current: Current, project: str | None, name: str) -> Current:
+def state_of_project(current: Current, project: str | None, name: str) -> Current:
     """The state of one project of the repository, '' for its own; None is for all of them."""
     if project is None:
         return current

@@ -34,7 +34,7 @@ _NAMES_A_FILE = lazy_regex(r"[\w-]+\.(?!\.)[A-Za-z]{1,5}\Z")
 _ELSEWHERE = lazy_regex(r"\s*cd\s+[\"']?(?:/|~|[A-Za-z]:|\$)")
 
 
-def telling_checks(new: Sequence[Fact], known: Iterable[Fact] = ()) -> list[Fact]:
+def useful_checks(new: Sequence[Fact], known: Iterable[Fact] = ()) -> list[Fact]:
     """The new facts without checks of a part that others make needless. What is known already is said again."""
     kept = list(known)
     ids = {fact.id for fact in kept}

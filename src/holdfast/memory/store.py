@@ -378,7 +378,7 @@ class MemoryStore:
 # Decisions that were retired or deleted by hand, in their words: so that they are known again in other words.
 
 
-def given_up(store: MemoryStore) -> list[Decision]:
+def retired_decisions(store: MemoryStore) -> list[Decision]:
     """Each with the moment at which it was given up; what was decided later is a new decision."""
     times = {id: at for id, at in store.dismissed_at().items() if id.startswith("D-")}
     found: dict[str, Decision] = {}
@@ -390,7 +390,7 @@ def given_up(store: MemoryStore) -> list[Decision]:
     return list(found.values())
 
 
-def made_since(decision: Decision, gone: Decision) -> bool:
+def is_decided_since(decision: Decision, gone: Decision) -> bool:
     return (decision.at or 0.0) > (gone.at if gone.at is not None else math.inf)
 
 
@@ -409,7 +409,7 @@ def _known(store: MemoryStore) -> Iterator[Decision]:
 # How often the record answered a question that would have been asked again: one line per answer given.
 
 
-class Answered(Struct, frozen=True):
+class AnswerGiven(Struct, frozen=True):
     """The record gave this answer at this time."""
 
     at: float
@@ -417,12 +417,12 @@ class Answered(Struct, frozen=True):
 
 
 def record_answer(project: Project, id: str, at: float) -> None:
-    files.append(_path(project), encode_json_lines([Answered(at, id)]), project.lock("answered"))
+    files.append(_path(project), encode_json_lines([AnswerGiven(at, id)]), project.lock("answered"))
 
 
-def answers_given(project: Project) -> list[Answered]:
+def answers_given(project: Project) -> list[AnswerGiven]:
     """Oldest first. A line that a crash tore counts for nothing."""
-    return read_json_lines(_path(project), Answered)
+    return read_json_lines(_path(project), AnswerGiven)
 
 
 def _path(project: Project) -> Path:

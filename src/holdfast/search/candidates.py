@@ -11,7 +11,7 @@ from msgspec import Struct
 from holdfast.core.patterns import lazy_regex
 from holdfast.model.search import Grounds, Hit
 from holdfast.search import lexical, terms
-from holdfast.search.contract import Question, Scope
+from holdfast.search.contract import Query, Scope
 from holdfast.search.database import Database, portions
 from holdfast.search.embed.static import UNIT
 from holdfast.search.terms import Chosen
@@ -93,7 +93,7 @@ class Ranked(Struct, frozen=True):
     claim: Claim | None  # none for what is named or held word for word: that is beyond doubt
 
 
-class Evidence(Struct, frozen=True):
+class QueryEvidence(Struct, frozen=True):
     """What the index says of each passage (by_passage, cosines) and each long chunk (by_whole), and ids said."""
 
     chosen: Chosen
@@ -198,7 +198,7 @@ class Candidates:
                 found[passage] = found.get(passage, 0.0) + chosen.passage_weight / len(signs)
         return found
 
-    def by_meaning(self, question: Question) -> dict[int, float]:
+    def by_meaning(self, question: Query) -> dict[int, float]:
         """Passage → cosine, for the nearest ones."""
         if self._vectors is None or question.vector is None or not any(question.vector):
             return {}
@@ -248,9 +248,7 @@ class Candidates:
                 break
         return inside
 
-    def complete(
-        self, cosines: dict[int, float], candidates: dict[int, Candidate], question: Question
-    ) -> None:
+    def complete(self, cosines: dict[int, float], candidates: dict[int, Candidate], question: Query) -> None:
         """Every passage of every candidate gets its cosine, whoever proposed it."""
         if self._vectors is None or question.vector is None or not any(question.vector):
             return
@@ -260,7 +258,7 @@ class Candidates:
         for number, dot in self._vectors.dots(question.vector, missing).items():
             cosines[number] = dot / UNIT**2
 
-    def named(self, question: Question) -> set[int]:
+    def named(self, question: Query) -> set[int]:
         """Chunks whose id is said in the question; of `sort:id` the id alone will do, or the first of its signs."""
         words = {word.strip("\"'`()[]<>,;:!?.…") for word in question.text[:2000].split()[:50]} - {""}
         said = {word for word in words if len(words) == 1 or _LOOKS_LIKE_AN_ID.search(word)}
@@ -310,7 +308,11 @@ _TELLING_COSINE = 0.3
 
 
 def hit_of(
-    database: Database, one: Ranked, evidence: Evidence, is_weak: bool, otherwise: str = "like it in parts"
+    database: Database,
+    one: Ranked,
+    evidence: QueryEvidence,
+    is_weak: bool,
+    otherwise: str = "like it in parts",
 ) -> Hit:
     """`otherwise` is the reason of what was found by nothing that could be named."""
     statement = "SELECT id, kind, title, text, path, line, session, project, at, data FROM chunk WHERE n = ?"

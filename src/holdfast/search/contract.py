@@ -214,7 +214,7 @@ class Scope(Struct, frozen=True):
         return " AND ".join(parts), values
 
 
-class Question(Struct, frozen=True):
+class Query(Struct, frozen=True):
     """`least` is the cosine below which a text that shares no word with it does not fit; None where all do.
 
     `lift` is by how much the cosines of its embedder are smaller than those that the floors were set with.

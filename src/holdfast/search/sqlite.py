@@ -20,20 +20,20 @@ from holdfast.search.candidates import (
     Candidate,
     Candidates,
     Claim,
-    Evidence,
+    QueryEvidence,
     Ranked,
     hit_of,
     remaining_evidence,
 )
-from holdfast.search.contract import FITTING, FLOOR, Question, Scope, When, seconds, storable
+from holdfast.search.contract import FITTING, FLOOR, Query, Scope, When, seconds, storable
 from holdfast.search.database import Database
 from holdfast.search.embed.static import Embedder
-from holdfast.search.filling import Embedding, Generations
 from holdfast.search.terms import CLOSELY, Chosen, Terms
 from holdfast.search.vectors import Vanished, VectorFile
+from holdfast.search.writer import Embedding, Generations
 
 if TYPE_CHECKING:
-    from holdfast.search.filling import Filling, Layout
+    from holdfast.search.writer import IndexWriter, Layout
 
 
 # Answers a question from the index: weighs what words, meaning and time say for each candidate, and orders
@@ -50,7 +50,7 @@ class Lookup:
         self._terms = terms
         self._found = Candidates(database, vectors)
 
-    def answer(self, question: Question, k: int, floor: float) -> list[Hit]:
+    def answer(self, question: Query, k: int, floor: float) -> list[Hit]:
         evidence = self._evidence(question)
         if question.least is not None and not evidence.fits(question.least):
             return []
@@ -94,7 +94,7 @@ class Lookup:
         statement = f"SELECT n FROM chunk WHERE {condition} ORDER BY at DESC, id LIMIT {k}"
         numbers = [number for (number,) in self._db.ask(statement, values)]
         chosen = Chosen([], 0, [], 1.0, 1.0, [], [], [])
-        nothing = Evidence(chosen, {}, {}, {}, set(), [])
+        nothing = QueryEvidence(chosen, {}, {}, {}, set(), [])
         hits = []
         for number in numbers:
             statement = "SELECT n, start, stop FROM passage WHERE chunk = ? ORDER BY start LIMIT 1"
@@ -103,7 +103,7 @@ class Lookup:
             hits.append(hit_of(self._db, one, nothing, is_weak=False, otherwise="its date"))
         return hits
 
-    def _evidence(self, question: Question) -> Evidence:
+    def _evidence(self, question: Query) -> QueryEvidence:
         """What words, meaning and names say of any chunk at all."""
         chosen = self._terms.choose(lexical.query_terms(question.text))
         signs = [] if _has_words(chosen) else lexical.sought_as_it_stands(question.text)
@@ -115,10 +115,10 @@ class Lookup:
             )
         by_whole = self._found.by_words("whole_words", chosen.words, chosen.whole_factors, question.scope)
         cosines, named = self._found.by_meaning(question), self._found.named(question)
-        return Evidence(chosen, by_passage, by_whole, cosines, named, signs)
+        return QueryEvidence(chosen, by_passage, by_whole, cosines, named, signs)
 
     def _left_of(
-        self, ranked: Sequence[Ranked], chosen: Chosen, question: Question, floor: float
+        self, ranked: Sequence[Ranked], chosen: Chosen, question: Query, floor: float
     ) -> dict[int, float]:
         """Chunk → the evidence for it, as far as it matters."""
         if floor > 0 and not lexical.says_something(question.text):
@@ -135,7 +135,7 @@ class Lookup:
         return self._db.number(f"SELECT max(at) FROM chunk{condition}", values)
 
     def _ranked(
-        self, number: int, candidate: Candidate, evidence: Evidence, query: str, now: float
+        self, number: int, candidate: Candidate, evidence: QueryEvidence, query: str, now: float
     ) -> Ranked | None:
         """None for what is not relevant at all."""
         passage, whole, cosine = evidence.of(number, candidate)
@@ -197,14 +197,14 @@ class SqliteIndex:
     # What writes is loaded by who writes: most commands only ask.
 
     @cached_property
-    def _filling(self) -> Filling:
-        from holdfast.search.filling import Filling
+    def _filling(self) -> IndexWriter:
+        from holdfast.search.writer import IndexWriter
 
-        return Filling(self._db, self._generations, self._embedding)
+        return IndexWriter(self._db, self._generations, self._embedding)
 
     @cached_property
     def _layout(self) -> Layout:
-        from holdfast.search.filling import Layout
+        from holdfast.search.writer import Layout
 
         return Layout(self._db, self._generations, self._embedding, self._tell)
 
@@ -293,7 +293,7 @@ class SqliteIndex:
                 return Lookup(self._db, self._terms, None).listed(scope, min(k, _MOST_HITS))
         vector = self._embedding.of_question(text)
         least = self._embedding.least(text) if fitting else None
-        question = Question(text, scope, seconds(now), vector, least, self._embedding.lift)
+        question = Query(text, scope, seconds(now), vector, least, self._embedding.lift)
         for _ in range(_TRIES):
             if self._generations.is_behind():
                 self._layout.make_anew()

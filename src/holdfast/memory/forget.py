@@ -16,7 +16,7 @@ from holdfast.store import line_grammar as md
 from holdfast.store.removal import Removal
 from holdfast.store.sections import parse
 
-_SOURCELESS = (current.Stumble, current.Check, current.FileHint)
+_SOURCELESS = (current.RecurringFailure, current.Check, current.FileHint)
 
 
 def forget_in_current(text: str, removal: Removal, where: str = "current.md") -> str:

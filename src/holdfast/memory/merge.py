@@ -124,13 +124,13 @@ def contradicting(
     return tuple(found[:_MOST_CLASHES])
 
 
-def doubt(one: Decision | Fact, other: Decision | Fact) -> Question:
+def doubt_question(one: Decision | Fact, other: Decision | Fact) -> Question:
     """What contradicts something known is kept beside it, and somebody is asked which of the two holds."""
     text = f"{WHICH_HOLDS}“{one.text}” ({one.id}) or “{other.text}” ({other.id})?"
     return Question(text=text, session=other.session, at=other.at)
 
 
-def doubted(question: Question, statement: str) -> bool:
+def is_doubt_about(question: Question, statement: str) -> bool:
     """Whether a question is such a doubt about the statement with this id."""
     return question.text.startswith(WHICH_HOLDS) and f"” ({statement})" in question.text
 

@@ -25,7 +25,7 @@ from holdfast.lessons.registration import is_registration, registration_lessons
 from holdfast.lessons.rules import Learned, learned
 from holdfast.lessons.states import alike, lesson_store, propose, states
 from holdfast.lessons.store import Changes, LessonStore, Shelf
-from holdfast.memory.current import Stumble
+from holdfast.memory.current import RecurringFailure
 from holdfast.memory.state import to_minute
 from holdfast.model.events import Lived
 from holdfast.model.lesson import PRESENT, Lesson
@@ -212,7 +212,9 @@ def _withdraw(machine: Machine, project: Project, now: _Now, group: str) -> None
         store.change(decide, WITHDRAWN)
 
 
-def strong_stumbles(project: Project, now: float, dismissed: Collection[str] = ()) -> tuple[Stumble, ...]:
+def strong_stumbles(
+    project: Project, now: float, dismissed: Collection[str] = ()
+) -> tuple[RecurringFailure, ...]:
     """What recurs, as the state keeps it and a new session is told it: nothing that was rejected or is muted."""
     lived = lived_here(project)
     sessions = [one.session for one in lived]
@@ -226,7 +228,9 @@ def strong_stumbles(project: Project, now: float, dismissed: Collection[str] = (
     choices = _choices(project)
     rejected = choices.rejected_rules()
     told = (
-        Stumble(tried=lesson.rules[0], sessions=len(lesson.sessions), at=to_minute(lesson.captured_at))
+        RecurringFailure(
+            tried=lesson.rules[0], sessions=len(lesson.sessions), at=to_minute(lesson.captured_at)
+        )
         for lesson in sorted(strong, key=by_worth)
         if not _unwanted(lesson, choices, rejected, now)
     )

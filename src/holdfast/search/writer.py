@@ -120,7 +120,7 @@ class Ready(Struct, frozen=True):
     vectors: list[bytes]
 
 
-class Filling:
+class IndexWriter:
     """The writer's side of one index."""
 
     def __init__(self, database: Database, generations: Generations, embedding: Embedding) -> None:
@@ -287,7 +287,7 @@ class Layout:
         self._generations = generations
         self._embedding = embedding
         self._tell = tell
-        self._filling = Filling(database, generations, embedding)
+        self._filling = IndexWriter(database, generations, embedding)
 
     def make_anew(self, however_it_is: bool = False) -> None:
         with self._db.writing():
