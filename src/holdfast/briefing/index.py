@@ -30,7 +30,7 @@ LESSONS = f"{PLACE}/lessons"  # all of them as one, wherever they lie
 LEDGER = f"{PLACE}/ledger.md"
 SHARED_LEDGER = ".holdfast/ledger.md"
 _FORMAT = 4
-_QUICK = "static"  # the embedder that nobody waits for
+_QUICK = "static"  # the fast embedder
 _MANY = 100
 
 
@@ -53,9 +53,9 @@ class _Seen(Struct):
 
 
 def ask_index(machine: Machine, project: Project, ask: Callable[[Index], list[Hit]]) -> list[Hit]:
-    """What the index of a project answers, as its files are now. Nobody has to know that there is one.
+    """What the index of a project answers, once it matches the files.
 
-    A damaged one is made anew. Where it cannot be written (a sandbox, a full disk, a newer holdfast's) one is made
+    A damaged index is rebuilt. Where it cannot be written (a sandbox, a full disk, a newer holdfast's) one is made
     elsewhere for this once: who asks should not need leave to write.
     """
     for rebuild in (False, True):
@@ -93,7 +93,7 @@ def _followed(machine: Machine, project: Project, done: Indexed, *, rebuild: boo
         before, stamps = _seen(project, index), _stamps(machine, project)
         if any(_differing(before, stamps)):
             with files.lock(project.lock("index")):
-                # As it is now that nobody else is at it: another process may have done the same just before.
+                # Read again under the lock: another process may have just done the same.
                 before, stamps = _seen(project, index), _stamps(machine, project)
                 if any(_differing(before, stamps)):
                     before = _take_in(machine, project, index, before, stamps, done)

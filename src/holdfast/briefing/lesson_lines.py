@@ -67,7 +67,7 @@ class Rule(Struct, frozen=True, kw_only=True):
 
 
 class CountedLessons(Struct, frozen=True):
-    """The lessons that count, what they are held against, and those that somebody chose to keep."""
+    """The lessons that count, what they are held against, and those that a person chose to keep."""
 
     counts: tuple[Counts, ...] = ()
     record: Record = Record()
@@ -196,7 +196,7 @@ def flat(text: str) -> str:
 
 
 def _words(rule: Rule) -> list[str]:
-    """What a rule says; of one that somebody keeps also what they call it."""
+    """The words of a rule; for a rule that a person keeps also the lesson's name."""
     more = f"{rule.lesson.name} {rule.lesson.description}" if rule.reach == ONE_WORD else ""
     return prompt_words(f"{rule.text} {more}")
 

@@ -1,6 +1,6 @@
 """Lessons out of what sessions lived through: proposed when sessions are taken in, and told when they recur.
 
-They are worked out anew from all sessions that are known, so that a rule is as strong as its evidence, and one that
+They are computed again from all known sessions, so that a rule is as strong as its evidence, and one that
 is contradicted goes away; nothing is counted up that could go wrong.
 """
 
@@ -140,8 +140,8 @@ def offered(project: Project, lived: Sequence[Lived] | None = None) -> Learned:
 
 
 def usual_commands(project: Project, choices: Choices, now: float) -> list[Lesson]:
-    """Commands that sessions use here and nobody had to learn: no lessons, but worth a few words before code is
-    changed, where no guide says them. None that somebody rejected or muted."""
+    """Commands that sessions use here without having to find them: not lessons, but worth a few words before code is
+    changed, where no guide says them. None that a person rejected or muted."""
     rejected = choices.rejected_rules()
     known = (lesson for lesson in offered(project).usual if lesson.kind == "command")
     return [lesson for lesson in known if not _unwanted(lesson, choices, rejected, now)]
@@ -241,7 +241,7 @@ def _choices(project: Project) -> Choices:
     try:
         return LessonStore(project).choices()
     except HoldfastError:
-        return Choices()  # a file that somebody has to mend keeps nothing else from being told
+        return Choices()  # one broken file does not hide everything else
 
 
 def _unwanted(lesson: Lesson, choices: Choices, rejected: Sequence[str], now: float) -> bool:

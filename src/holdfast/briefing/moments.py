@@ -271,7 +271,7 @@ def _remedies(
             continue
         same = _same(moment)
         if ids_of(end) & dismissed:
-            unwanted.add(same)  # whoever took it out does not want to hear it of another number either
+            unwanted.add(same)  # a dismissed stumble stays away for other numbers too
         if same not in sessions:
             made.append((same, end, moment))
         sessions.setdefault(same, set()).update([end.session] if end.session else [])

@@ -52,7 +52,7 @@ CREATE TABLE project (branch TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID
 
 
 def prepare(machine: Machine, project: Project, briefings: Briefings | None = None) -> Path:
-    """Writes `hot.db` and `hot.words` anew. Without briefings they are made from what is remembered now."""
+    """Writes `hot.db` and `hot.words`, by default with briefings made from the memory as it is now."""
     current, memory = stamp(project.memory / "current.md"), ProjectMemory(project)
     told = briefings_of(machine, project, memory) if briefings is None else briefings
     path = project.memory / "hot.db"

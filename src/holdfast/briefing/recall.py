@@ -157,7 +157,7 @@ def recall_as_prompt(
         replace(line, id=ids[line.text], kind="fact") if line.text in ids else replace(line, kind="lesson")
         for line in written[:above]
     ]
-    # Whoever reads the lines one by one is told whole paths; headings and folders are for those who read the text.
+    # `lines` have whole paths; headings and folders are for readers of the text.
     whose = zip(path_lines(said.files), written[above + 1 :], strict=True)
     files = {path: replace(line, id=f"file:{path}", text=path) for (_, path), line in whose}
     return Briefing(

@@ -123,7 +123,7 @@ def starts(machine: Machine, project: Project, file: CurrentFile | None = None) 
 
 
 def hand_over(machine: Machine, project: Project, text: str, branch: str, by: Owner, *, add: bool) -> int:
-    """Writes down what is next in somebody's own words, a step per line; how many steps there are."""
+    """Writes a handoff, a step per line, and returns the number of steps."""
     lines = [line.strip().removeprefix("- ").removeprefix("* ").strip() for line in text.splitlines()]
     wanted = [machine.clean(line) for line in lines if line]
     if not wanted:

@@ -1,6 +1,6 @@
 """Search over what a project knows, or all projects on this machine: the index kept up to date, then asked.
 
-The index is brought up to date by whoever asks, and by the capture that runs after a session; an import by hand
+The index is brought up to date by each search, and by the capture that runs after a session; an import by hand
 leaves it alone, because that would double the time it takes.
 """
 
@@ -31,7 +31,7 @@ _WORD = lazy_regex(r"\w+")
 
 
 def newest_first(hits: Sequence[Hit]) -> list[Hit]:
-    """The same hits: both places keep their scores, and whoever is newer has the better one."""
+    """The same hits; of two such statements the newer one takes the better score."""
     ordered = list(hits)
     places = [at for at, hit in enumerate(ordered) if hit.id[:2] in _STATEMENTS]
     for number, at in enumerate(places):

@@ -139,7 +139,7 @@ def _naming(machine: Machine, project: Project) -> Naming:
     try:
         return naming(machine, project)
     except HoldfastError:
-        # What switches a hook off is prepared with all this, and must not wait until somebody mends that file.
+        # The switches of hooks are prepared with all this, and must not wait until that file is repaired.
         return Naming(default=project.title)
 
 
@@ -155,7 +155,7 @@ def _stumbles(memory: ProjectMemory, now: float) -> list[Line]:
 
 
 def _met_lately(rules: Sequence[Rule], kept: Collection[str], project: Project) -> list[Rule]:
-    """Without stumbles that hardly a session meets any more, unless somebody chose to keep them."""
+    """Without stumbles that sessions rarely meet any more, unless a person chose to keep them."""
     sessions = [one.session for one in or_nothing(partial(lived_here, project))] if rules else []
     return [
         rule for rule in rules if rule.lesson.name in kept or lately_met(rule.lesson, sessions) >= LEAST_MET

@@ -136,7 +136,7 @@ def change(
 
 
 def retire(machine: Machine, wanted: str, because: str | None = None) -> FactChange:
-    """Give a fact up. It stays, with the date, so that nobody finds it anew and takes it for true."""
+    """Retire a fact. It stays with the date, so that a later session does not record it as true again."""
     reason = optional_text(machine, because, "the reason")
     wanted_fact(read_facts(machine).reference.facts, wanted)
     now = this_second(machine)
@@ -175,7 +175,7 @@ def _put(reference: Reference, old: KeptFact, new: KeptFact) -> Reference:
 def _change(
     machine: Machine, decide: Callable[[Reference], tuple[Reference, FactChange]], reason: str
 ) -> FactChange:
-    """Make a change and tell what it did. It is decided anew when somebody was faster; the last time counts."""
+    """Make a change and return what it did. `decide` runs again when another writer was faster; its last run counts."""
     told: list[FactChange] = []
 
     def rewrite(reference: Reference) -> Reference:
@@ -241,7 +241,7 @@ def to_verify(machine: Machine, wanted: Sequence[str]) -> list[Fact]:
 def obstacle(fact: Fact, *, named: bool) -> FactCheck | None:
     """Why this fact is not verified by running something; None when it may be.
 
-    A command may have opened a pull request. Whoever says yes to all at once does not mean to open it again.
+    A command may have opened a pull request: a yes to all at once does not mean to open another.
     """
     if not fact.command:
         return FactCheck(fact, "no command")

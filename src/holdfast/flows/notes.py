@@ -64,7 +64,7 @@ def memory_here(machine: Machine) -> MemoryStore:
 
 @contextmanager
 def memory_to_change(machine: Machine) -> Iterator[MemoryStore]:
-    """The same memory, ready to be written; what is derived from it is made anew afterwards."""
+    """The same memory, ready to be written; derived files are refreshed afterwards."""
     project = machine.project()
     project.prepare()
     yield memory_of(machine, project)

@@ -1,4 +1,4 @@
-"""Questions by hand: answered from the record where it answers them, else kept open until somebody does."""
+"""Questions by hand: answered from the record where it answers them, else kept open until a person or an agent does."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _MOST_OFFERED = 3
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """What the record says to a question. `recorded`: it is new and was kept; `open`: nobody has answered yet;
+    """What the record says to a question. `recorded`: it is new and was kept; `open`: it has no answer yet;
     `closed`: a person ticked its box without an answer, so it is not to be asked."""
 
     question: str
@@ -237,7 +237,7 @@ def settle_doubts(machine: Machine, store: MemoryStore, gone: str, reason: str) 
 
 
 def answer(machine: Machine, wanted: str, text: str, by: Owner = "") -> ClosedQuestion:
-    """Close a question, named by its id or its words; one that nobody had asked is kept with its answer."""
+    """Close a question, named by its id or its words; a new question is kept with its answer."""
     asked = given_text(machine, wanted, "the question", "holdfast answer ID ANSWER")
     said = given_text(machine, text, "the answer", "holdfast answer ID ANSWER")
     who, now = by or speaker(machine), this_second(machine)

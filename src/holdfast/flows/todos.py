@@ -165,7 +165,7 @@ def _change(
     reason: str,
     dismissed: Collection[str] = (),
 ) -> None:
-    """Write the state anew. What a person ticked goes with that, and is dismissed as if they had said it here."""
+    """Write the state. To-dos that a person ticked are removed and dismissed, as by `holdfast todo done`."""
     ticked: list[str] = []
     now = this_second(machine)
 

@@ -101,7 +101,7 @@ def _whole_commands(rule: str) -> str:
 
 
 def question_line(question: Question) -> Line | None:
-    """None for one that is too long: nobody can answer half a question."""
+    """None for a question that is too long: half a question cannot be answered."""
     text = one_line(question.text)
     if text.endswith("…") and not question.text.rstrip().endswith("…"):
         return None
@@ -112,7 +112,7 @@ def question_line(question: Question) -> Line | None:
 
 
 def todo_line(item: OpenItem) -> Line:
-    """With the day on which a session left it: whoever reads it can see what was done since."""
+    """With the day on which a session left it, so that the reader can check what was done since."""
     owner = f"for the {item.owner}" if item.owner not in ("", "agent") else ""  # the agent is who reads it
     since = day_of(item.at) if item.session else ""
     marks = [item.priority if item.priority != "normal" else "", owner, since]
@@ -182,7 +182,7 @@ def digest(
     name: str = "",
     place: str = PLACE,
 ) -> list[Line]:
-    """Lines of at most `budget` tokens in all, the most useful first. `clean` is for what nobody has cleaned yet.
+    """Lines of at most `budget` tokens in all, the most useful first. `clean` removes secrets from a person's lines.
 
     Other branches' and other projects' steps are left out: they are not this session's. Without a branch (None: no
     repository, or nothing checked out) those of all branches are told. State older than 14 days is one line.
@@ -201,7 +201,7 @@ def digest(
     newest = max((item.at for item in dated if item.at is not None and isfinite(item.at)), default=None)
     lines: list[Line] = []
     if newest is not None and newest < now - STALE_DAYS * _DAY_S:
-        # What somebody said themselves does not grow old: it is told until they take it back.
+        # A person's own words do not grow old: they are shown until the person removes them.
         steps, todo = [step for step in steps if step.by], [item for item in todo if not item.session]
         derived = [item for item in dated if item not in steps and item not in todo]
         lines += [stale_line(derived, newest, now)] if derived else []
@@ -293,7 +293,7 @@ def _last_elsewhere(current: Current, branch: str, now: float) -> Iterator[Line]
 
 
 def _files(hints: Iterable[FileHint], place: str) -> Iterator[Line]:
-    """One line for each folder: an index that is longer than what it points to helps nobody."""
+    """One line for each folder, so that the index stays shorter than what it points to."""
     folders: dict[str, list[str]] = {}
     for hint in hints:
         if hint.path.endswith("/"):
@@ -309,7 +309,7 @@ def _files(hints: Iterable[FileHint], place: str) -> Iterator[Line]:
 def steps_of(current: Current, branch: str | None) -> list[NextStep]:
     """What is next on a branch, newest first.
 
-    What somebody handed over in their own words takes the place of what sessions until then suggest.
+    A handoff in a person's or an agent's own words replaces the steps of earlier sessions.
     """
     here = [step for step in current.next if branch is None or step.branch in (branch, "")]
     found = sorted(here, key=lambda step: step.at or 0, reverse=True)
@@ -332,7 +332,7 @@ def _by_hand(file: CurrentFile, clean: Callable[[str], str], branch: str | None)
 
 
 def _without_quoted_boxes(lines: Iterable[str]) -> Iterator[str]:
-    """A box in a block of code is an example, nobody's to-do."""
+    """A box in a block of code is an example, not a to-do."""
     fenced = False
     for line in lines:
         fenced ^= FENCE.match(line) is not None

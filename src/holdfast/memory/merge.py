@@ -125,7 +125,7 @@ def contradicting(
 
 
 def doubt_question(one: Decision | Fact, other: Decision | Fact) -> Question:
-    """What contradicts something known is kept beside it, and somebody is asked which of the two holds."""
+    """The question which of two contradicting statements holds; both are kept until it is answered."""
     text = f"{WHICH_HOLDS}“{one.text}” ({one.id}) or “{other.text}” ({other.id})?"
     return Question(text=text, session=other.session, at=other.at)
 
@@ -373,7 +373,7 @@ def standing_rules(records: Sequence[DistilledSession]) -> tuple[str, ...]:
 # What was settled for the moment only: the title of a plan, an answer about how to go on, a deed.
 
 _WHOLE = r"(?! (?:repo|repository|project|product|code ?base|package|library|app|application|service|team)\b)"
-# Points at something that only whoever was there could see.
+# Points at something that only that conversation shows.
 _POINTS = rf"\b(?:this{_WHOLE}|these|those|above|below)\b|\(\d+\)(?!\w)|(?<![\w/])#\d+\b"
 _POINTS_AT = lazy_regex(_POINTS, re.IGNORECASE)
 _OF_THE_MOMENT = lazy_regex(

@@ -322,7 +322,7 @@ def propose(text: str, corrections: Iterable[str], where: str = "style.md") -> s
 
 
 def says_something(text: str) -> bool:
-    """Whether a person has written a rule, or agreed to one: what is only proposed nobody need follow."""
+    """Whether a person has written a rule, or agreed to one: proposed rules do not count yet."""
     ours = {*SEED.split("\n"), "## Proposed"}
     lines = sections.parse(text, "style.md").outside().splitlines()
     return any(line.strip() and line not in ours for line in lines)

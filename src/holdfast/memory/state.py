@@ -100,8 +100,8 @@ MOST_STUMBLES = 6
 MOST_CHECKS = 5
 LONGEST = 180
 LONGEST_REQUEST = 120  # a to-do says what, the log says the rest
-OLDEST_S = 14 * 86_400  # what nobody came back to in two weeks is in the log, and no longer state
-# Somebody stopped it, or the client did: where the list has it still, it is on the list.
+OLDEST_S = 14 * 86_400  # an item untouched for two weeks leaves the state; the log keeps it
+# A person or the client stopped the task. If it is still open, the agent's list has it.
 _STOPPED = frozenset({FailureReason.USER_REJECTED, FailureReason.INTERRUPTED, FailureReason.API_ERROR})
 UNFINISHED = frozenset({"partial", "failed", "abandoned"})
 
@@ -150,7 +150,7 @@ def _take(state: Current, record: DistilledSession, project: str, dismissed: Col
 def did_something(record: DistilledSession) -> bool:
     """Whether there is a deed to tell: a host's helper that writes a title or a commit message leaves none.
 
-    Nor does a session in which nobody said a word but a command of ours or of the client.
+    Nor does a session that consists only of commands of holdfast or of the client.
     """
     if not goal_line(record, 100):
         return False
@@ -162,7 +162,7 @@ def did_something(record: DistilledSession) -> bool:
 def open_items(record: DistilledSession) -> tuple[OpenItem, ...]:
     """What a session left behind, the first to do first: what still fails, what it said, what its list had left.
 
-    A request is none of it: whoever made it knows how it ended, and the next step says so where it was not done.
+    A request is not an open item: the person knows how it ended, and the next step names it if it was not done.
     """
     every = record.harvest.open_items
     urgent = [item for item in every if item.priority == "high"]
@@ -201,12 +201,12 @@ def _folded(text: str) -> str:
 
 
 def to_minute(at: float | None) -> float | None:
-    """Times as people write them: nobody wants to read milliseconds."""
+    """The time without seconds, as people write it."""
     return None if at is None else at // 60 * 60
 
 
 def _settled(item: OpenItem, record: DistilledSession, project: str) -> bool:
-    """Whether a session has done what was open, or says anew itself what it leaves open."""
+    """Whether a session has done an open item, or reports its own open items again."""
     if item.session == record.session:
         return bool(item.session)
     if item.branch not in (record.branch, "") or item.project != project or not item.session:
@@ -218,7 +218,7 @@ def _settled(item: OpenItem, record: DistilledSession, project: str) -> bool:
 
 
 def _lapsed(item: OpenItem, deed: Done, done: Sequence[Done]) -> bool:
-    """Whether enough sessions went on without it: what nobody came back to is in the log, and no longer state."""
+    """Whether enough later sessions ignored an item. It leaves the state; the log keeps it."""
     place = (deed.branch, deed.project)
     if not item.session or item.at is None or (item.branch, item.project) != place:
         return False

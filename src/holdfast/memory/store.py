@@ -172,7 +172,7 @@ class MemoryStore:
         return added
 
     def edited_entries(self) -> list[Placed]:
-        """Log entries that somebody changed or took out since they were written."""
+        """Log entries that were changed or removed by hand."""
         written, forgotten = self._log().written()
         return self._marks.edited(written, forgotten, self.log_file.name)
 
@@ -231,7 +231,7 @@ class MemoryStore:
     def change(self, path: Path, rewrite: Callable[[str], str], reason: str = "") -> bool:
         """Replace a file by what `rewrite` makes of it; False when that is the same.
 
-        `rewrite` is called again whenever somebody was faster, so it must do nothing else.
+        `rewrite` is called again when another writer was faster, so it must have no side effects.
         """
         with files.lock(self.lock_path) as held:
 
@@ -264,7 +264,7 @@ class MemoryStore:
         return self.versions.changes(self._shown(self._file(file)))[::-1]
 
     def unsaved(self, file: str) -> Change | None:
-        """What somebody wrote into a file since its last change; no version holds it yet."""
+        """An edit by hand since the last change of a file; no version holds it yet."""
         path = self._checked(self._file(file))
         now = files.read(path)
         at = path.stat().st_mtime if now is not None else self._clock()

@@ -127,7 +127,7 @@ class Asked(Struct, frozen=True, gc=False):
 
 
 class Planned(Struct, frozen=True, gc=False):
-    """A plan that was shown to a person. `approved` is None while nobody has said anything of it."""
+    """A plan that was shown to a person. `approved` is None until the person replies."""
 
     at: float | None
     text: str

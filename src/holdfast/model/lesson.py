@@ -48,7 +48,7 @@ class Ran(Struct, frozen=True, kw_only=True):
     """A command that does a job here (test, build, lint, …): how often it worked, and how often it did not.
 
     `sought` when the session had to find it: it looked where tasks are defined just before, or called another in vain.
-    None where nobody watched for that.
+    None where that was not observed.
     """
 
     command: str

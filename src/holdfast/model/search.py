@@ -19,7 +19,7 @@ class Chunk(Struct, frozen=True, kw_only=True):
     """One thing that can be found: a fact, a part of a log entry, a lesson. Long texts are cut up inside the index.
 
     `title` is searched too and counts double: a heading, other names of the thing. `data` is what the text says as
-    values, for whoever finds it; the index only keeps it.
+    values for the reader of a hit; the index only stores it.
     """
 
     id: str

@@ -91,7 +91,7 @@ class SessionText(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="se
 
 
 Said = Statement | SessionText
-"""What a piece of the search index says, as values: whoever finds it need not take its text apart."""
+"""What a piece of the search index says, as values, so that readers need not parse its text."""
 
 OPEN = "(open)"  # in place of an answer
 _SAID = msgspec.json.Decoder(Said)

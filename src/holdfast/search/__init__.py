@@ -29,7 +29,7 @@ def open(
 
     `embedder`: "static" is the table that holdfast ships; "minilm" the real all-MiniLM-L6-v2, with the extra of
     that name; None searches by words alone; or anything that satisfies `Embedder`. An index that was made with
-    another one has its vectors made anew, which `tell` is told before it begins: a sentence for a person.
+    another embedder gets new vectors; `tell` receives a sentence about that before it begins.
     """
     from holdfast.search.sqlite import SqliteIndex
 

@@ -249,7 +249,7 @@ class Candidates:
         return inside
 
     def complete(self, cosines: dict[int, float], candidates: dict[int, Candidate], question: Query) -> None:
-        """Every passage of every candidate gets its cosine, whoever proposed it."""
+        """Every passage of every candidate gets its cosine, however it was found."""
         if self._vectors is None or question.vector is None or not any(question.vector):
             return
         missing = [

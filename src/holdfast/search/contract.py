@@ -93,7 +93,7 @@ class Index(Protocol):
         """All that was put under an id, of which a hit may show a passage; '' when there is no such chunk."""
 
     def mark(self) -> str:
-        """What was last left by `set_mark`; '' in an index that was made anew."""
+        """What was last left by `set_mark`; '' in a rebuilt index."""
 
     def set_mark(self, mark: str) -> None:
         """Leave a word for oneself: it is there only together with all that was put and deleted before it."""

@@ -69,7 +69,7 @@ class Database:
             self._use_write_ahead_log()
             with self.writing():
                 (number,) = self.row("PRAGMA user_version") or (0,)
-                if number < INDEX_FORMAT:  # nobody was faster
+                if number < INDEX_FORMAT:  # no other process was faster
                     self._make_tables()
         self.ask(
             "PRAGMA synchronous=NORMAL"
@@ -175,11 +175,11 @@ def portions(values: Sequence[T], size: int = 500) -> list[list[T]]:
 
 
 class BusyIndex(StoreError):
-    """Somebody else has been writing for a very long time."""
+    """Another process has been writing for too long."""
 
 
 class DamagedIndex(StoreError):
-    """What lies there is no index that can be used. It is derived: who has the texts makes it anew."""
+    """The file is not a usable index. It is derived, so its owner can rebuild it from the texts."""
 
 
 def not_ours(path: Path) -> DamagedIndex:

@@ -54,7 +54,7 @@ def apart(token: str) -> list[str]:
 
 
 def is_in_parts(word: str) -> bool:
-    """Whether pairs and what is beside them say all of a word: as a whole nobody else writes it."""
+    """Whether pairs and what is beside them say all of a word, so that it is not looked up as a whole."""
     if not has_run(word):
         return False
     return len(word) > _PAIR or _RUN.fullmatch(word) is None

@@ -1,6 +1,6 @@
 """The day or period that a question names: `2026-11-03`, `3 November`, `yesterday`, `last week`, `2 days ago`.
 
-In the calendar of whoever asks, as of the moment he asks. A period lies in the past: `3 November` without a year is the
+Dates are in the local calendar, as of now. A period lies in the past: `3 November` without a year is the
 last one, and what is to come has no sessions. English words and ISO 8601 dates; `03/11` is March to some.
 """
 

@@ -122,7 +122,7 @@ class Lookup:
     ) -> dict[int, float]:
         """Chunk → the evidence for it, as far as it matters."""
         if floor > 0 and not lexical.says_something(question.text):
-            # Who searches for `next` means that word; nobody's task is `ok, thanks`.
+            # A search for `next` means that word; `ok, thanks` is not a task.
             return {one.number: 0.0 if one.claim is not None else math.inf for one in ranked}
         least = min(floor, FITTING) if floor > 0 else FITTING
         claims = [one.claim for one in ranked]

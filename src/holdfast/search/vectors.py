@@ -1,7 +1,7 @@
 """Vectors in one memory-mapped file beside the database: passage n has row n, and rows are never used twice.
 
 The database is the truth and says which file belongs to it by a random name (the generation). A row is written
-before the transaction that makes it visible commits, so whoever sees a passage finds its vector; what a dead
+before the transaction that makes it visible commits, so every visible passage has its vector; what a dead
 process left behind is overwritten by the next one. Files are never made shorter: others have them mapped.
 """
 
@@ -33,7 +33,7 @@ _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class Vanished(Exception):
-    """The file went while somebody was about to read it: another process laid the index out anew."""
+    """Another process replaced the file before it could be read."""
 
 
 class VectorFile:
@@ -98,7 +98,7 @@ class VectorFile:
         return max(0, (size - _HEADER) // self.width)
 
     def close(self) -> None:
-        # Somebody may still look at an array over it; the memory goes when they are done.
+        # An array over it may still be in use; the memory is freed with the array.
         if self._map is not None:
             with contextlib.suppress(BufferError):
                 self._map.close()
@@ -174,7 +174,7 @@ class VectorFile:
         return flat.reshape(rows, self.width)
 
     def _mapped(self, needed: int) -> tuple[mmap.mmap | None, int]:
-        """The file in memory, mapped anew when it has grown past what is needed, and how many rows that holds."""
+        """The file in memory, mapped again when more rows are needed, and how many rows it holds."""
         if self._map is None or (len(self._map) - _HEADER) // self.width < needed:
             if needed < 1:
                 return None, 0

@@ -65,7 +65,7 @@ class Embedding:
 
 
 class Generations:
-    """The current file, opened anew whenever the index was laid out anew, by us or by another process."""
+    """The current file, opened again whenever this or another process has rebuilt the index."""
 
     def __init__(self, database: Database, embedding: Embedding) -> None:
         self._db = database
@@ -142,7 +142,7 @@ class IndexWriter:
         added = updated = 0
         gone: list[int] = []
         with self._db.writing():
-            known = self._hashes(changed)  # as it is now that nobody else writes
+            known = self._hashes(changed)  # read again under the lock
             ready = [one for one in ready if known.get(one.chunk.id) != one.hash]
             rows: list[tuple[int, bytes]] = []
             for one in ready:
@@ -267,9 +267,7 @@ def _to_embed(title: str, text: str) -> str:
     return f"{title}: {text}" if title else text
 
 
-# Lays an index out anew, all passages numbered from one and embedded again.
-
-_MOST_HOLES = 10_000  # rows of vectors that nothing uses before the index is laid out anew
+_MOST_HOLES = 10_000  # unused rows of vectors before the index is rebuilt
 _LAID_OUT_TOGETHER = 500
 
 
