@@ -26,7 +26,7 @@ from holdfast.sessions.store import CaptureStore
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
-# Writes what prompts are compared with: words of past sessions, their files, what git changes together.
+# --- the tables of the hook ----------------------------------------------------------------------------
 
 _ANSWER = 0.25  # what a word of the agent's weighs beside one of the person's
 _REMEMBERED = 30  # sessions that may go on, whose prompts so far are kept one by one

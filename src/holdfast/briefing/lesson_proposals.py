@@ -33,8 +33,7 @@ from holdfast.sessions.store import CaptureStore
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
-# Whether what a lesson stands on is still in the checkout: a task that is no longer defined is no longer
-# told.
+# --- lessons whose files are still there ---------------------------------------------------------------
 
 LOOKED_AT = 200  # files of the latest sessions
 _HALF = 0.5

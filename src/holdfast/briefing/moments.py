@@ -30,8 +30,7 @@ from holdfast.model.statement import Statement, statement_of
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.project import Project
 
-# Which part of a command made it fail, read off what the program said: an option, a target, a file, or
-# itself.
+# --- the failing part of a command ---------------------------------------------------------------------
 
 
 _NOT_FOUND = lazy_regex(

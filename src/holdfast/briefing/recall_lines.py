@@ -26,7 +26,7 @@ from holdfast.model.line import Line
 from holdfast.model.search import Hit
 from holdfast.model.statement import SessionText, Statement, decoded
 
-# A session in what can be told of it in a line.
+# --- sessions ------------------------------------------------------------------------------------------
 
 # "All tests pass, pushed to main" is said of every session, and tells none of them apart.
 ROUTINE = frozenset(

@@ -22,7 +22,7 @@ from holdfast.search.periods import Period, period_in
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
-# Of two statements that say the same of something with another value, the newer one is found first.
+# --- newer statements first ----------------------------------------------------------------------------
 
 _STATEMENTS = ("F-", "D-")
 _AS_GOOD = 0.02  # of score: no question means one of them by so little

@@ -193,7 +193,7 @@ def _change(
     return told[-1]
 
 
-# Whether a fact still holds: its command is run again and must show what it showed, numbers that vary aside.
+# --- verifying facts -----------------------------------------------------------------------------------
 
 NO_OUTPUT = "exit code 0, no output"  # the evidence of a check that is silent when all is well
 _MOST_LINES = 3

@@ -97,7 +97,7 @@ def by_id(wanted: str, items: Sequence[T], id_of: Callable[[T], str], noun: str,
     return close[0]
 
 
-# Findings and dead ends as an agent notes them while it works: an entry of their own in the log, each once.
+# --- findings and dead ends ----------------------------------------------------------------------------
 
 _AGENT = lazy_regex(r"[^a-z0-9._-]+")
 _LONGEST_AGENT = 40

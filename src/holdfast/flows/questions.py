@@ -269,7 +269,7 @@ def _wanted(questions: Sequence[Question], named: str) -> Question | None:
     return _same(questions, named, Meanings())
 
 
-# Decisions by hand: into the register of reference.md, once each; earlier ones that they contradict stay.
+# --- decisions -----------------------------------------------------------------------------------------
 
 DECISION_LISTING = "holdfast decide --list"
 RETIRE = "decide retire"

@@ -26,8 +26,7 @@ from holdfast.model.line import Line
 from holdfast.model.memory import OpenItem, Question
 from holdfast.store.line_grammar import render_minute
 
-# Each thing once: a line that repeats how another began, or a command that stands in another, is not told
-# again.
+# --- repeated lines ------------------------------------------------------------------------------------
 
 _WORD = lazy_regex(r"\w+")
 _FEWEST = 3  # words; fewer may begin two things by chance
@@ -58,7 +57,7 @@ def _words(line: Line) -> list[str]:
     return words[:-1] if line.said.endswith("…") else words
 
 
-# How what stands in current.md reads in one line, and where each line comes from.
+# --- one line for each item ----------------------------------------------------------------------------
 
 _DAY_S = 86_400
 _LONGEST = 60  # tokens of one line: a single essay must not eat the budget

@@ -214,7 +214,7 @@ def _add_item(values: dict[str, Any], label: str, cell: str, known: dict[str, An
     values[name] = (*values.get(name, ()), form.parse(cell, known))
 
 
-# A session as the project's log keeps it: short enough that a person reads it in ten lines.
+# --- the entry of a session ----------------------------------------------------------------------------
 
 MOST_CONTEXT = 220
 MOST_SUMMARY = 300

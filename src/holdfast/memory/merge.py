@@ -347,7 +347,7 @@ def _folded(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".!?;: ")
 
 
-# Corrections of a person that are meant to last: what they said is to be done always, or never.
+# --- rules that are meant to last ----------------------------------------------------------------------
 
 _LASTING = lazy_regex(
     r"\b(?:always|never|from now on|in (?:the )?future|going forward|every time|as a rule|by default)\b",
@@ -370,7 +370,7 @@ def standing_rules(records: Sequence[DistilledSession]) -> tuple[str, ...]:
     return tuple(f"{group.item.text} (session {group.sessions[0][:8]})" for group in found[-MOST:])
 
 
-# What was settled for the moment only: the title of a plan, an answer about how to go on, a deed.
+# --- what holds for a moment only ----------------------------------------------------------------------
 
 _WHOLE = r"(?! (?:repo|repository|project|product|code ?base|package|library|app|application|service|team)\b)"
 # Points at something that only that conversation shows.

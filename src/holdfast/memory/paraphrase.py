@@ -33,7 +33,7 @@ from holdfast.core.patterns import lazy_regex
 from holdfast.memory.antonyms import alternative, is_a, is_filler, is_label, opposite, rival, synonymous
 from holdfast.model.statement import Statement
 
-# Whether a decision or a fact already answers a question: words only, and in doubt it does not.
+# --- answers in the same words -------------------------------------------------------------------------
 
 _FEWEST = 2  # content words of a question: fewer fit too much
 _ALL_UP_TO = 4  # so many words must all be met; of more, one in five may be missing
@@ -257,7 +257,7 @@ def judge(one: str, other: str, meaning: Meaning) -> Verdict:
     return settle(between, meaning)
 
 
-# Whether a decision or a fact answers a question that is put in other words: surely, perhaps, or not.
+# --- answers in other words ----------------------------------------------------------------------------
 
 SURE = 0.85
 MAYBE = 0.6

@@ -237,7 +237,7 @@ def _reported(file: ReferenceFile | QuestionsFile, part: str, number: int) -> It
         file.problems.append(md.problem(file.document.where, place, str(error)))
 
 
-# open-questions.md: what was asked, whether it is answered, by whom and when; open questions first.
+# --- open-questions.md ---------------------------------------------------------------------------------
 
 QUESTIONS = "questions"
 _BULLET = lazy_regex(r"- (?:\[([ xX])\] )?")
@@ -287,8 +287,7 @@ def parse_questions(text: str, where: str = "open-questions.md") -> QuestionsFil
     return file
 
 
-# style.md: the operating manual. It is a person's file; holdfast seeds it and proposes corrections in one
-# part.
+# --- style.md, the operating manual --------------------------------------------------------------------
 
 PROPOSED = "proposed"
 _SOURCE = lazy_regex(r" \(session [0-9a-z-]+\)\Z")

@@ -26,8 +26,7 @@ from holdfast.sessions.harvest_sentences import is_chore
 from holdfast.sessions.outcome import ON_THE_LIST, TICKED
 from holdfast.store.line_grammar import render_minute
 
-# Which commands that verify are worth keeping: `go build ./...` says it all, `go build ./cmd/x/` was for a
-# moment.
+# --- checks worth keeping ------------------------------------------------------------------------------
 
 _ALL = frozenset((".", "./", "./...", "...", "*", "**"))
 _NAMES_A_FILE = lazy_regex(r"[\w-]+\.(?!\.)[A-Za-z]{1,5}\Z")
@@ -294,7 +293,7 @@ def _trimmed(state: Current, newest: float | None) -> Current:
     )
 
 
-# A guess at a fact's category from its words; a person who says it themselves is right.
+# --- the category of a fact ----------------------------------------------------------------------------
 
 # In this order: what names a thing outright goes before what merely talks about one.
 _SIGNS: tuple[tuple[FactCategory, re.Pattern[str]], ...] = tuple(

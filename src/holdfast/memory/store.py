@@ -41,7 +41,7 @@ from holdfast.store.project import Project
 from holdfast.store.sections import decode_text, encode_text
 from holdfast.store.versions import UNDO, Change, Step, Versions, is_lesson, steps_back
 
-# What a person took out of the memory by hand: it does not come back when its session is captured again.
+# --- statements that a person removed ------------------------------------------------------------------
 
 _ID = lazy_regex(r" · ([A-Z]-[0-9a-z]{6})(?: <!--.*)?\s*$")
 
@@ -375,7 +375,7 @@ class MemoryStore:
         return checked(self._root, path)
 
 
-# Decisions that were retired or deleted by hand, in their words: so that they are known again in other words.
+# --- retired decisions ---------------------------------------------------------------------------------
 
 
 def retired_decisions(store: MemoryStore) -> list[Decision]:
@@ -406,7 +406,7 @@ def _known(store: MemoryStore) -> Iterator[Decision]:
         yield from reference_md.parse_reference(text).reference.decisions
 
 
-# How often the record answered a question that would have been asked again: one line per answer given.
+# --- answers given -------------------------------------------------------------------------------------
 
 
 class AnswerGiven(Struct, frozen=True):

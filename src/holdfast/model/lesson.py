@@ -12,8 +12,7 @@ from msgspec import Struct
 from holdfast.core.patterns import lazy_regex
 from holdfast.model.memory import content_id
 
-# What a session lived through that may teach the next one: stumbles, commands that worked, a person's
-# corrections.
+# --- a session's experience ----------------------------------------------------------------------------
 
 EXPERIENCE_FORMAT = 5  # what a session is watched for; one that was read with less can be read again
 
@@ -139,7 +138,7 @@ class Lesson(Struct, frozen=True, kw_only=True):
         return len(self.sessions) >= 2
 
 
-# A rule is a line of a file that people edit: what it says of a failing call is read here, and nowhere else.
+# --- failing calls in rules ----------------------------------------------------------------------------
 
 _FAILS = lazy_regex(r"`([^`]+)` fails here(?: \((.*)\))? → `([^`]+)`")
 _NOT_FOUND = lazy_regex(r"`([^`\s]+)` is not found here → `([^`]+)`")

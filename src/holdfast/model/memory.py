@@ -179,7 +179,7 @@ def ids_of(item: object) -> frozenset[str]:
     return frozenset({own, also} - {""})
 
 
-# File pointers: what a past session says of the files it worked on, and what a prompt is told of them.
+# --- file pointers -------------------------------------------------------------------------------------
 
 
 class PointerSession(Struct, frozen=True, kw_only=True):

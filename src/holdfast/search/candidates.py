@@ -17,8 +17,7 @@ from holdfast.search.embed.static import UNIT
 from holdfast.search.terms import Chosen
 from holdfast.search.vectors import VectorFile
 
-# Whether a text answers at all: the words that it shares with a question and its nearness, less what chance
-# gives.
+# --- evidence without chance ---------------------------------------------------------------------------
 
 
 class Claim(Struct, frozen=True):
@@ -69,7 +68,7 @@ def _rarest_words(database: Database, chosen: Chosen, passages: set[int]) -> dic
     return rarest
 
 
-# What the index says for each chunk that may answer, by words, by meaning and by name.
+# --- candidates ----------------------------------------------------------------------------------------
 
 _FEW_WORDS = 2
 
@@ -300,7 +299,7 @@ class Candidates:
         return found
 
 
-# What a person is told of a hit: the part of its text that answers, where that stands, and why it was found.
+# --- hits ----------------------------------------------------------------------------------------------
 
 _REASON_WORDS = 6
 _LONGEST_SHOWN = 1500

@@ -182,7 +182,7 @@ def storable(text: str) -> str:
     return text
 
 
-# What is asked, and of which chunks.
+# --- queries -------------------------------------------------------------------------------------------
 
 
 class Scope(Struct, frozen=True):

@@ -13,7 +13,7 @@ from functools import cache
 
 from holdfast.core.patterns import lazy_regex
 
-# Scripts that put no space between words: what stands for words there, so that FTS5 can find them.
+# --- scripts without spaces ----------------------------------------------------------------------------
 
 _KANA_AND_HANGUL = "\u3040-\u30ff\u31f0-\u31ff\uac00-\ud7af"
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"

@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     from holdfast.search.writer import IndexWriter, Layout
 
 
-# Answers a question from the index: weighs what words, meaning and time say for each candidate, and orders
-# them.
+# --- ranking -------------------------------------------------------------------------------------------
 
 _LOOKED_AT_FOR_WORDING = 50
 

@@ -14,7 +14,7 @@ from holdfast.search.database import Database
 from holdfast.search.embed.static import UNIT, Embedder
 from holdfast.search.lexical import differ_by_a_slip, is_one_slip_apart
 
-# Joins what words, meaning and time say of a chunk into one number that compares across questions.
+# --- fusion of words, meaning and time -----------------------------------------------------------------
 
 MEANING = 0.5
 RECENCY = 1.0
@@ -78,7 +78,7 @@ def score(value: float) -> float:
     return value / (1.0 + value)
 
 
-# Cuts a long text into passages at paragraphs, lines and sentences: a vector of ten pages says nothing.
+# --- passages ------------------------------------------------------------------------------------------
 
 _SHORT = 900  # a text up to this is one passage: it was cut by meaning already
 _AIM = 600
@@ -121,7 +121,7 @@ def _aim(at: int) -> int:
     return _AIM if at < CLOSELY else _COARSE_AIM
 
 
-# What a word that no text holds may stand for: one a slip of the pen away, unless it is a word of its own.
+# --- spelling ------------------------------------------------------------------------------------------
 
 _SHORT_WORD = (
     6  # letters; one of them replaced makes another word of a shorter one as often as not: login, logic

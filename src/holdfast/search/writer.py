@@ -16,7 +16,7 @@ from holdfast.search.embed.static import Embedder
 from holdfast.search.terms import CLOSELY, spans
 from holdfast.search.vectors import VectorFile
 
-# What an embedder makes of texts and of a question, held to its contract.
+# --- embeddings ----------------------------------------------------------------------------------------
 
 
 class Embedding:
@@ -61,7 +61,7 @@ class Embedding:
         return query if reads is None else str(reads(query))
 
 
-# Which file of vectors belongs to the database as it is now: the one of its generation.
+# --- the file of vectors -------------------------------------------------------------------------------
 
 
 class Generations:

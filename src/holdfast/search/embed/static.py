@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-# What turns text into vectors: anything that gives each text the same 384 small whole numbers every time.
+# --- the contract of an embedder -----------------------------------------------------------------------
 
 UNIT = 300
 """The length of every vector: a unit vector times this, rounded, fits into signed bytes but for rare outliers.
@@ -53,7 +53,7 @@ class Embedder(Protocol):
         """For each text `width` signed bytes of length UNIT; all zero for a text that says nothing."""
 
 
-# Splits text into the word pieces of BERT's uncased vocabulary, as the model's own tokenizer does.
+# --- word pieces ---------------------------------------------------------------------------------------
 
 UNKNOWN, START, END = "[UNK]", "[CLS]", "[SEP]"
 
