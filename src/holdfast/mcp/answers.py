@@ -16,7 +16,7 @@ from holdfast.mcp import tools
 from holdfast.store.machine import Machine
 
 if TYPE_CHECKING:
-    from holdfast.memory.merging import Contradiction
+    from holdfast.memory.merge import Contradiction
 
 LONGEST_LINE = 600
 MOST_LIKE = 5
