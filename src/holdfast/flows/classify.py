@@ -39,7 +39,7 @@ class Classified(Struct, frozen=True):
     why: str
 
 
-class _Said(Struct, frozen=True, forbid_unknown_fields=True):
+class _Answer(Struct, frozen=True, forbid_unknown_fields=True):
     kind: Literal["code-gen", "exploration", "qa", "other"] = field(name="class")
     confidence: Annotated[float, Meta(ge=0, le=1)]
     why: Annotated[str, Meta(max_length=300)] = ""
@@ -59,10 +59,9 @@ def _by_model(machine: Machine, prompt: str) -> Classified:
     # Loaded by those who configured it: the rules answer in a fraction of the time.
     from holdfast.briefing.explain import off_by_environment
     from holdfast.core.fence import wrap
-    from holdfast.flows.model_calls import Meter, Unmetered, ask, label_of, target_of
+    from holdfast.flows.model_calls import Meter, label_of
     from holdfast.flows.model_wire import Question
     from holdfast.guard.hidden_text import visible
-    from holdfast.model.ledger import Outcome
     from holdfast.sessions.digest import clean_and_cut
 
     settings, project = machine.settings(), machine.project()
@@ -72,24 +71,18 @@ def _by_model(machine: Machine, prompt: str) -> Classified:
         raise ModelError(f"holdfast is off ({off})")
     if not project.memory.is_dir():
         raise ModelError("there is no memory here to count the cost in", fix="holdfast import begins one")
-    target_of(machine, settings)
-    moment = machine.now()
-    name = blake2b(f"{moment.isoformat()}\n{prompt}".encode("utf-8", "replace"), digest_size=6).hexdigest()
+    seed = f"{machine.now().isoformat()}\n{prompt}".encode("utf-8", "replace")
+    call = blake2b(seed, digest_size=6).hexdigest()
     shown = visible(clean_and_cut(prompt, MOST_PROMPT, machine.clean))
-    question = Question(INSTRUCTIONS, wrap(shown.splitlines(), name[:6]), MOST_OUTPUT)
-    meter = Meter(machine, project, settings, GOAL)
-    meter.check(question)
+    question = Question(INSTRUCTIONS, wrap(shown.splitlines(), call[:6]), MOST_OUTPUT)
+    answer, _ = Meter(machine, project, settings, GOAL).ask(question, _read_answer, lambda: f"x-{call}")
+    why = " ".join(visible(machine.clean(answer.why)).split())
+    kind = answer.kind if answer.confidence >= SURE else "other"
+    return Classified(kind, round(answer.confidence, 2), f"{label_of(settings)}: {why}".removesuffix(": "))
+
+
+def _read_answer(text: str) -> _Answer:
     try:
-        answer = ask(machine, settings, question)
-    except Unmetered:
-        meter.count(f"x-{name}", None, Outcome.FAILED)
-        raise
-    try:
-        said = msgspec.json.decode(answer.text.strip().encode("utf-8"), type=_Said)
+        return msgspec.json.decode(text.strip().encode("utf-8"), type=_Answer)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        meter.count(f"x-{name}", answer, Outcome.FAILED)
         raise ModelError("the model did not answer with the JSON that was asked for") from None
-    meter.count(f"x-{name}", answer, Outcome.DONE)
-    why = " ".join(visible(machine.clean(said.why)).split())
-    kind = said.kind if said.confidence >= SURE else "other"
-    return Classified(kind, round(said.confidence, 2), f"{label_of(settings)}: {why}".removesuffix(": "))

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from holdfast.briefing.explain import why_silent
 from holdfast.core.errors import HoldfastError, ModelError, NotFound, UsageError
 from holdfast.core.hashes import blake2b
-from holdfast.flows.model_calls import Meter, Unmetered, ask, label_of, seconds_of, target_of
+from holdfast.flows.model_calls import Meter, label_of, seconds_of, target_of
 from holdfast.flows.model_wire import Question
 from holdfast.ledger.rows import find_row, read_ledger, record_of, rows
 from holdfast.lessons.extraction import (
@@ -33,7 +33,6 @@ from holdfast.lessons.extraction import (
 )
 from holdfast.lessons.states import lesson_store, propose
 from holdfast.model.events import DistilledSession
-from holdfast.model.ledger import Outcome
 from holdfast.model.lesson import Lesson
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.machine import Machine
@@ -132,22 +131,13 @@ def _configured(machine: Machine) -> Settings:
 
 
 def _extract(machine: Machine, project: Project, settings: Settings, record: DistilledSession) -> Extraction:
-    target_of(machine, settings)  # what cannot be asked is said before anything else
     shown = _material(machine, record)
     question = Question(INSTRUCTIONS, shown.prompt(_fence()), MOST_OUTPUT)
-    meter = Meter(machine, project, settings, GOAL)
-    meter.check(question)
-    try:
-        answer = ask(machine, settings, question)
-    except Unmetered:
-        meter.count(_row_id(project, record), None, Outcome.FAILED)
-        raise
-    try:
-        found = extracted(answer.text, shown, label_of(settings))
-    except ModelError:
-        meter.count(_row_id(project, record), answer, Outcome.FAILED)
-        raise
-    cost = meter.count(_row_id(project, record), answer, Outcome.DONE)
+    found, cost = Meter(machine, project, settings, GOAL).ask(
+        question,
+        lambda text: extracted(text, shown, label_of(settings)),
+        lambda: _row_id(project, record),
+    )
     return _propose(machine, project, record.session, found, cost)
 
 

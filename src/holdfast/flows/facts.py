@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from holdfast.briefing.meaning import Meanings
 from holdfast.core.errors import NotFound, UsageError
 from holdfast.core.patterns import lazy_regex
-from holdfast.flows.model_calls import run_command
+from holdfast.flows.bounded_process import run_bounded
 from holdfast.flows.notes import by_id, given_text, memory_here, memory_to_change, optional_text, this_second
 from holdfast.flows.questions import ask_which_holds, settle_doubts
 from holdfast.guard.not_secret import MARK_PATTERN
@@ -252,8 +252,8 @@ def obstacle(fact: Fact, *, named: bool) -> FactCheck | None:
 
 def verify(machine: Machine, fact: Fact, timeout: float) -> FactCheck:
     """Run the fact's command in the project and compare. The caller has asked for consent."""
-    ran = run_command(fact.command, machine.project().root, machine.env, timeout)
-    output = machine.clean(_ESCAPES.sub("", ran.output))
+    ran = run_bounded(fact.command, machine.project().root, machine.env, timeout)
+    output = machine.clean(_ESCAPES.sub("", ran.output.decode("utf-8", "replace")))
     lines = [" ".join(line.split()) for line in output.splitlines() if line.strip()]
     if ran.exit_code is None:
         return FactCheck(fact, "timeout", None, tuple(_shown(lines[-_MOST_LINES:])))

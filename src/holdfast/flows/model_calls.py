@@ -6,24 +6,18 @@ endpoint said: an error page may repeat both.
 
 from __future__ import annotations
 
-import contextlib
-import os
-import shutil
-import signal
-import subprocess
-import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
-from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from holdfast.core.errors import HoldfastError, ModelError, StoreError
 from holdfast.core.tokens import count_tokens
+from holdfast.flows.bounded_process import run_bounded
 from holdfast.flows.model_wire import (
     Answer,
     Endpoint,
@@ -48,6 +42,9 @@ MOST_BYTES = 1 << 20
 LONGEST_S = 120
 _MOST_TRIES = 4  # an endpoint may refuse a field, and then another
 _PIECE = 64 * 1024
+AGENT = "holdfast"
+UNKNOWN_USD = Decimal("0.01")  # what a call of unknown price counts for the day's limit
+T = TypeVar("T")
 
 _STATUS = {
     400: "it does not take the request",
@@ -95,18 +92,24 @@ def _command_of(settings: Settings) -> tuple[str, ...]:
 
 
 def _ask_command(machine: Machine, settings: Settings, question: Question) -> Answer:
-    # An agent that is asked is a session too: its own hooks would ask again at its end, and so on for ever.
-    env: Mapping[str, str] = {**machine.env, "HOLDFAST": "off"}
+    # The command may be an agent, whose own hooks would ask again at its end, and so on for ever.
+    env = {**machine.env, "HOLDFAST": "off"}
     text = f"{question.instructions}\n\n{question.text}\n"
-    # Not in the repository: whatever stands there to be obeyed by agents is not for this one.
-    try:
-        ran = answer_of(
-            _command_of(settings), text.encode(), machine.home, env, seconds_of(settings), MOST_BYTES
+    seconds = seconds_of(settings)
+    try:  # not in the repository: instructions that lie there for agents are not for this one
+        ran = run_bounded(
+            _command_of(settings),
+            machine.home,
+            env,
+            seconds,
+            stdin=text.encode(),
+            head=MOST_BYTES + 1,
+            tail=0,
         )
     except StoreError as error:
         raise ModelError(error.problem, where="extractor_command", fix="Check its first word") from None
     if ran.exit_code is None:
-        raise Unmetered(f"no answer within {seconds_of(settings)} s", where="extractor_command")
+        raise Unmetered(f"no answer within {seconds} s", where="extractor_command")
     if ran.exit_code != 0:
         raise Unmetered(f"it ended with {ran.exit_code}", where="extractor_command", fix="Run it by hand")
     if len(ran.output) > MOST_BYTES:
@@ -126,20 +129,16 @@ def _ask_endpoint(endpoint: Endpoint, question: Question, seconds: int) -> Answe
         if status == 200:
             if "event-stream" in kind:
                 raise Unmetered("it answered with a stream, which was not asked for", where=endpoint.url)
-            return _understood(endpoint, data)
+            try:
+                return answer_in(endpoint.style, data)
+            except ModelError as error:
+                raise Unmetered(error.problem, where=endpoint.url, fix=error.fix) from None
         sent = without_refused(sent, data[:4000].decode("utf-8", "replace")) if status == 400 else None
         if sent is None:
             break
     where = _STATUS.get(status) or ("it redirects, which is not followed" if 300 <= status < 400 else "")
     told = f"it answered {status}" + (f": {where}" if where else "")
     raise ModelError(told, where=endpoint.url, fix="Nothing was extracted; lessons by rules are kept")
-
-
-def _understood(endpoint: Endpoint, data: bytes) -> Answer:
-    try:
-        return answer_in(endpoint.style, data)
-    except ModelError as error:
-        raise Unmetered(error.problem, where=endpoint.url, fix=error.fix) from None
 
 
 def _post(endpoint: Endpoint, data: bytes, end: float, seconds: int) -> tuple[int, str, bytes]:
@@ -194,27 +193,42 @@ def _body(answer: IO[bytes], end: float, late: ModelError) -> bytes:
     return data
 
 
-# What asking a model costs: a row of the ledger of its own, and a limit for the day over all projects.
-
-AGENT = "holdfast"
-UNKNOWN_USD = Decimal("0.01")  # what a call of unknown price counts for the day's limit
+# --- what a call costs: a row of the ledger for each, and a limit for the day over all projects -----------
 
 
-class Meter:
-    """Counts calls for one purpose, which its rows have as their goal."""
+class Meter(Struct, frozen=True):
+    """Asks the model for one purpose, which the rows of its calls have as their goal."""
 
-    def __init__(self, machine: Machine, project: Project, settings: Settings, goal: tuple[str, ...]) -> None:
-        self._machine = machine
-        self._project = project
-        self._settings = settings
-        self._goal = goal
+    machine: Machine
+    project: Project
+    settings: Settings
+    goal: tuple[str, ...]
 
-    def check(self, question: Question) -> None:
-        """Refuses a call that might go beyond what may be spent today."""
-        limit = Decimal(str(self._settings.extractor_daily_usd))
+    def ask(
+        self, question: Question, read: Callable[[str], T], row_id: Callable[[], str]
+    ) -> tuple[T, Decimal | None]:
+        """What `read` makes of the answer, and what it cost, None when that is unknown.
+
+        A call that was sent gets its row, also when its answer is late or of no use.
+        """
+        target_of(self.machine, self.settings)  # a wrong configuration is reported before anything else
+        self._check_limit(question)
+        answer: Answer | None = None
+        try:
+            answer = ask(self.machine, self.settings, question)
+            value = read(answer.text)
+        except ModelError as error:
+            if answer is not None or isinstance(error, Unmetered):
+                self._record(row_id(), answer, Outcome.FAILED)
+            raise
+        return value, self._record(row_id(), answer, Outcome.DONE)
+
+    def _check_limit(self, question: Question) -> None:
+        """Refuses a call that might exceed what may be spent today."""
+        limit = Decimal(str(self.settings.extractor_daily_usd))
         tokens = count_tokens(question.instructions) + count_tokens(question.text)
         likely = self._price(Usage(input=tokens, output=question.most_output), None)
-        spent = spent_today(self._machine)
+        spent = spent_today(self.machine)
         if spent + (UNKNOWN_USD if likely is None else likely) > limit:
             raise ModelError(
                 f"the day's limit of ${limit} is reached (${spent:.4f} spent)",
@@ -222,42 +236,41 @@ class Meter:
                 fix="It begins anew at midnight UTC",
             )
 
-    def count(self, session: str, answer: Answer | None, outcome: Outcome) -> Decimal | None:
-        """Writes what one call cost; None when nobody can say."""
+    def _record(self, row_id: str, answer: Answer | None, outcome: Outcome) -> Decimal | None:
         usage = answer.usage if answer is not None else None
         cost = self._price(usage, answer.usd if answer is not None else None)
-        moment = self._machine.now()
+        now = self.machine.now()
         row = LedgerEntry(
-            session=session,
-            model=self._machine.clean(label_of(self._settings)),
+            session=row_id,
+            model=self.machine.clean(label_of(self.settings)),
             cost_usd=cost,
-            goal=self._goal,
-            timestamp=moment,
+            goal=self.goal,
+            timestamp=now,
             agent=AGENT,
-            provider=self._settings.extractor,
+            provider=self.settings.extractor,
             kind=Kind.OTHER,
             tokens=None
             if usage is None
             else Tokens(usage.input, usage.output, usage.cache_read, usage.cache_write),
             outcome=outcome,
-            recorded=moment,
+            recorded=now,
         )
-        ProjectLedger(self._project).append([row])
+        ProjectLedger(self.project).append([row])
         return cost
 
     def _price(self, usage: Usage | None, stated: float | None) -> Decimal | None:
-        settings = self._settings
+        settings = self.settings
         if stated is not None:
             return Decimal(str(round(stated, 6)))
         if usage is None or not settings.extractor_model:
             return None
         vendor = settings.extractor if settings.extractor != "command" and not settings.extractor_url else ""
         total = UsageTotal(settings.extractor_model, 0, usage, 1)
-        return cost_of(total, vendor, self._machine.now().timestamp())
+        return cost_of(total, vendor, self.machine.now().timestamp())
 
 
 def label_of(settings: Settings) -> str:
-    """A model's name as it is told in evidence and rows: one short word."""
+    """The model's name in evidence and rows: one short word."""
     name = settings.extractor_model or settings.extractor_command[0].replace("\\", "/").rpartition("/")[2]
     return "".join(sign if sign.isalnum() or sign in "._/-" else "-" for sign in name)[:60]
 
@@ -278,139 +291,3 @@ def spent_today(machine: Machine) -> Decimal:
             if row.agent == AGENT and row.timestamp is not None and row.timestamp.date() == day:
                 spent += UNKNOWN_USD if row.cost_usd is None else row.cost_usd
     return spent
-
-
-# Runs a command that a person agreed to: bounded in time and output, and nothing of it stays behind.
-
-HEAD = TAIL = 128 * 1024  # bytes kept of the beginning and of the end of what a command says
-_GRACE_S = 2.0  # for the last words of a process that is gone
-
-
-class Ran(Struct, frozen=True):
-    """How a command ended and what it said, both streams together. `exit_code` is None when time was up."""
-
-    exit_code: int | None
-    output: str
-
-
-def run_command(command: str, cwd: Path, env: Mapping[str, str], timeout: float) -> Ran:
-    """Run a shell command without a terminal or input; it and all it started are gone afterwards."""
-    try:
-        process = _start(command, cwd, env)
-    except (OSError, ValueError) as error:
-        raise StoreError(
-            f"the command cannot be started: {error}", where=str(cwd), fix="Run it by hand"
-        ) from error
-    said = _Said()
-    reader = threading.Thread(target=said.listen, args=(process,), daemon=True)
-    reader.start()
-    return Ran(_ended(process, timeout, reader), said.text())
-
-
-def _ended(process: subprocess.Popen[bytes], timeout: float, reader: threading.Thread) -> int | None:
-    """The exit code; None when time was up."""
-    try:
-        return process.wait(timeout)
-    except subprocess.TimeoutExpired:
-        return None
-    finally:
-        _end_group(process)  # also when it ended by itself: it may have left something running
-        process.wait()
-        reader.join(_GRACE_S)
-
-
-class Said(Struct, frozen=True):
-    """How a program ended, and its standard output up to a byte more than was allowed."""
-
-    exit_code: int | None
-    output: bytes
-
-
-def answer_of(
-    command: Sequence[str], asked: bytes, cwd: Path, env: Mapping[str, str], timeout: float, most: int
-) -> Said:
-    """Runs a program without a shell, gives it something to read and takes its answer; nothing of it stays behind."""
-    nothing, pipe = subprocess.DEVNULL, subprocess.PIPE
-    try:
-        process = subprocess.Popen(
-            list(command),
-            cwd=cwd,
-            env=dict(env),
-            stdin=pipe,
-            stdout=pipe,
-            stderr=nothing,
-            start_new_session=os.name != "nt",
-        )
-    except (OSError, ValueError) as error:
-        raise StoreError(f"the command cannot be started: {error}", where=str(cwd)) from error
-    heard: list[bytes] = [b""]
-    writer = threading.Thread(target=_tell, args=(process, asked), daemon=True)
-    reader = threading.Thread(target=_hear, args=(process, most, heard), daemon=True)
-    writer.start()
-    reader.start()
-    return Said(_ended(process, timeout, reader), heard[0])
-
-
-def _tell(process: subprocess.Popen[bytes], asked: bytes) -> None:
-    if process.stdin is not None:
-        with contextlib.suppress(OSError), process.stdin as pipe:  # it need not read all, nor any of it
-            pipe.write(asked)
-
-
-def _hear(process: subprocess.Popen[bytes], most: int, heard: list[bytes]) -> None:
-    if process.stdout is None:
-        return
-    with process.stdout as pipe:
-        while piece := os.read(pipe.fileno(), 64 * 1024):
-            if len(heard[0]) <= most:
-                heard[0] += piece
-
-
-def _start(command: str, cwd: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    posix = os.name != "nt"
-    return subprocess.Popen(
-        command,
-        shell=True,  # it was noted as it was typed into a shell, and a person has agreed to exactly that
-        executable=shutil.which("bash", path=env.get("PATH")) if posix else None,
-        cwd=cwd,
-        env=dict(env),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=posix,
-    )
-
-
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    if os.name == "nt":
-        if process.poll() is None:
-            tree = ["taskkill", "/T", "/F", "/PID", str(process.pid)]
-            subprocess.run(tree, capture_output=True, check=False)
-        return
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-class _Said:
-    """The beginning and the end of an output of any length."""
-
-    def __init__(self) -> None:
-        self._head = b""
-        self._tail = b""
-        self._dropped = False
-
-    def listen(self, process: subprocess.Popen[bytes]) -> None:
-        pipe = process.stdout
-        if pipe is None:
-            return
-        with pipe:
-            while piece := os.read(pipe.fileno(), 64 * 1024):
-                room = HEAD - len(self._head)
-                self._head += piece[:room]
-                tail = self._tail + piece[room:]
-                self._dropped = self._dropped or len(tail) > TAIL
-                self._tail = tail[-TAIL:]
-
-    def text(self) -> str:
-        between = b"\n" if self._dropped else b""
-        return (self._head + between + self._tail).decode("utf-8", "replace")

@@ -22,6 +22,7 @@ _VENDORS = {
 }
 _LOOPBACK = lazy_regex(r"localhost|127(?:\.\d{1,3}){3}|::1")
 _WHERE = "extractor_url"
+_LEFT_OUT = ("temperature", "thinking", "reasoning_effort")
 
 
 class Question(Struct, frozen=True):
@@ -110,9 +111,6 @@ def _address(url: str) -> SplitResult:
     return parts
 
 
-# --- what is sent --------------------------------------------------------------------------------------
-
-
 def body(endpoint: Endpoint, question: Question) -> dict[str, Any]:
     """The request: no stream, no thinking where that can be said, and the likeliest words."""
     user = {"role": "user", "content": question.text}
@@ -145,9 +143,6 @@ def _least_effort(model: str) -> str:
     return "low" if re.match(r"o\d", name) else ""
 
 
-_LEFT_OUT = ("temperature", "thinking", "reasoning_effort")
-
-
 def without_refused(sent: dict[str, Any], complaint: str) -> dict[str, Any] | None:
     """The request without the field that an endpoint does not take; None when its complaint is about something else.
 
@@ -160,53 +155,44 @@ def without_refused(sent: dict[str, Any], complaint: str) -> dict[str, Any] | No
     return {key: value for key, value in sent.items() if key != named} if named else None
 
 
-# --- what comes back -----------------------------------------------------------------------------------
-
-
 def answer_in(style: str, data: bytes) -> Answer:
     """The text and the usage of an endpoint's answer."""
     try:
         said = msgspec.json.decode(data)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         raise ModelError("the endpoint's answer is no JSON", fix="Check extractor_url") from None
-    said = said if isinstance(said, dict) else {}
-    text = _anthropic_text(said) if style == "anthropic" else _openai_text(said)
-    return Answer("" if text is None else text, usage_in(said.get("usage")))
-
-
-def _openai_text(said: dict[str, Any]) -> str | None:
-    choices = said.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    message = first.get("message") if isinstance(first, dict) else None
-    content = message.get("content") if isinstance(message, dict) else None
-    return content if isinstance(content, str) else None
-
-
-def _anthropic_text(said: dict[str, Any]) -> str | None:
-    content = said.get("content")
-    blocks = content if isinstance(content, list) else []
+    if style == "openai":
+        text = _dig(said, "choices", 0, "message", "content")
+        return Answer(text if isinstance(text, str) else "", usage_in(_dig(said, "usage")))
+    content = _dig(said, "content")
     texts = [
         block["text"]
-        for block in blocks
-        if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
+        for block in (content if isinstance(content, list) else [])
+        if _dig(block, "type") == "text" and isinstance(_dig(block, "text"), str)
     ]
-    return "".join(texts) if texts else None
+    return Answer("".join(texts), usage_in(_dig(said, "usage")))
+
+
+def _dig(value: Any, *path: str | int) -> Any:
+    """The value that the keys lead to; None where one of them is missing."""
+    for key in path:
+        try:
+            value = value[key]
+        except (LookupError, TypeError):
+            return None
+    return value
 
 
 def usage_in(value: Any) -> Usage | None:
     """The tokens of either format; None where it does not say, or says what cannot be."""
-    if not isinstance(value, dict):
-        return None
-    if "prompt_tokens" in value:
-        details = value.get("prompt_tokens_details")
-        cached = _count(details.get("cached_tokens") if isinstance(details, dict) else None) or 0
-        prompt, output = _count(value["prompt_tokens"]), _count(value.get("completion_tokens"))
-        if prompt is None or output is None:
-            return None
-        return Usage(input=max(prompt - cached, 0), output=output, cache_read=min(cached, prompt))
-    prompt, output = _count(value.get("input_tokens")), _count(value.get("output_tokens"))
+    is_openai = _dig(value, "prompt_tokens") is not None
+    names = ("prompt_tokens", "completion_tokens") if is_openai else ("input_tokens", "output_tokens")
+    prompt, output = (_count(_dig(value, name)) for name in names)
     if prompt is None or output is None:
         return None
+    if is_openai:
+        cached = _count(_dig(value, "prompt_tokens_details", "cached_tokens")) or 0
+        return Usage(input=max(prompt - cached, 0), output=output, cache_read=min(cached, prompt))
     return Usage(
         input=prompt,
         output=output,
