@@ -11,14 +11,16 @@ import io
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from bench.measuring import report
 from holdfast.briefing.lesson_proposals import known_here, lived_here
+from holdfast.core.tokens import count_tokens
 from holdfast.flows.import_sessions import import_into
-from holdfast.lessons.commands import opening
+from holdfast.lessons.commands import STUMBLES, by_worth
 from holdfast.lessons.rules import learned
+from holdfast.model.lesson import Lesson
 from holdfast.store.machine import Machine
 
 REPLAY = Path(__file__).parent.parent.parent / "shared" / "eval" / "replay.py"
@@ -42,6 +44,27 @@ def answer(request: dict[str, object]) -> str:
     lived = lived_here(project)
     found = learned(lived, known_here(project, lived))
     return "\n".join(opening((*found.lessons, *found.usual), int(str(request["budget_tokens"]))))
+
+
+def opening(lessons: Sequence[Lesson], budget: int) -> list[str]:
+    """Stumbles that recur in half of the budget, commands in the other half; what is left is for single stumbles."""
+    stumbles = [lesson for lesson in lessons if lesson.kind in STUMBLES]
+    recurring = within(sorted((one for one in stumbles if one.strong), key=by_worth), budget // 2)
+    commands = sorted((one for one in lessons if one.kind == "command"), key=lambda one: -len(one.sessions))
+    doing = within(commands, budget // 2)
+    once = sorted((one for one in stumbles if not one.strong), key=lambda one: -(one.captured_at or 0.0))
+    left = budget - sum(count_tokens(line) for line in (*recurring, *doing))
+    return [*recurring, *within(once, left), *doing]
+
+
+def within(lessons: Iterable[Lesson], budget: int) -> list[str]:
+    """Rules that fit, in their order; one that is too long does not keep out the next."""
+    lines: list[str] = []
+    for line in (f"- {rule}" for lesson in lessons for rule in lesson.rules):
+        if count_tokens(line) <= budget:
+            lines.append(line)
+            budget -= count_tokens(line)
+    return lines
 
 
 def measured(corpus: str) -> Iterator[dict[str, object]]:

@@ -45,7 +45,7 @@ MAY_WRITE = {
     "hooks/notices.py": "hooks cannot load the store",
     "hooks/trace.py": "hooks cannot load the store",
     "ledger/store.py": "a shared ledger leaves the repository",
-    "lessons/notes.py": "forgetting removes whole files",
+    "lessons/forgetting.py": "forgetting removes whole files",
     "lessons/store.py": "a lesson moves from one shelf to another",
     "memory/store.py": "an empty file goes",
     "search/database.py": "the index is derived: nobody's memory is in it alone",

@@ -252,13 +252,13 @@ def test_a_broken_file_is_one_warning_and_the_rest_is_listed(holdfast: Holdfast,
 
 @pytest.mark.promise("S11")
 def test_a_lesson_that_never_pays_is_proposed_for_removal(holdfast: Holdfast, bench: Bench) -> None:
-    from holdfast.lessons.notes import Payback
+    from holdfast.lessons.choices import Payback
     from holdfast.lessons.states import lesson_store
 
     store = lesson_store(bench.machine, bench.project)
     for _ in range(12):
-        store.count({"testing": Payback(injected=1, tokens=20, last=60.0)})
-    store.count({"suite": Payback(injected=12, tokens=240, used=2)})
+        store.note(lambda record: record.count({"testing": Payback(injected=1, tokens=20, last=60.0)}))
+    store.note(lambda record: record.count({"suite": Payback(injected=12, tokens=240, used=2)}))
     by_name = {one["name"]: one for one in holdfast("lessons", "--json", check=0).json()}
     assert (by_name["testing"]["injected"], by_name["testing"]["tokens"]) == (12, 240)
     assert (by_name["testing"]["pays"], by_name["suite"]["pays"]) == (False, True)
@@ -341,12 +341,14 @@ def test_forgetting_words_takes_them_out_of_every_lesson(
 
 
 def test_forgetting_words_that_name_a_lesson(holdfast: Holdfast, home: Path, bench: Bench) -> None:
-    from holdfast.lessons.notes import Payback
+    from holdfast.lessons.choices import Payback
     from holdfast.lessons.states import lesson_store
 
     holdfast("lessons", "add", "zanzibar-deploys", "--rule", "ask first", check=0)
     holdfast("lessons", "mute", "zanzibar-deploys", check=0)
-    lesson_store(bench.machine, bench.project).count({"zanzibar-deploys": Payback(injected=1)})
+    lesson_store(bench.machine, bench.project).note(
+        lambda record: record.count({"zanzibar-deploys": Payback(injected=1)})
+    )
     holdfast("forget", "--text", "zanzibar", "--yes", check=0)
     for path in (home / ".holdfast").rglob("*"):
         assert "zanzibar" not in path.name

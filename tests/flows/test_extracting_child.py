@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from tests.hooks.enabled import Enabled
 from tests.patience import wait_until
 
 from holdfast.core import files
+from holdfast.flows import capture_child
 from holdfast.ledger.rows import read_ledger, rows
 from holdfast.store.switches import switch
 
@@ -33,15 +32,10 @@ def transcript(enabled: Enabled, home: Path) -> Path:
 
 
 def child(enabled: Enabled, **env: str) -> None:
-    command = [
-        sys.executable,
-        "-I",
-        "-m",
-        "holdfast.flows.capture_child",
-        str(enabled.memory),
-        str(enabled.root),
-    ]
-    subprocess.run(command, env={**os.environ, **env}, check=True, stdout=subprocess.DEVNULL)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in env.items():
+            patch.setenv(name, value)
+        assert capture_child.main([str(enabled.memory), str(enabled.root)]) == 0
 
 
 def ended(enabled: Enabled, transcript: Path) -> None:

@@ -35,7 +35,7 @@ class Bench:
 
     def states(self) -> dict[str, str]:
         store = lesson_store(self.machine, self.project)
-        return {one.lesson.name: one.state for one in states(self.machine, self.project, store.read())}
+        return {one.lesson.name: one.state for one in states(self.machine, store.read())}
 
     def active(self) -> dict[str, Lesson]:
         return {one.lesson.name: one.lesson for one in active_lessons(self.machine, self.project)}

@@ -18,7 +18,7 @@ from holdfast.cli.main import main
 from holdfast.flows.capture import capture
 from holdfast.flows.lessons import read_lessons
 from holdfast.flows.payback import Call, came_of
-from holdfast.lessons.notes import Payback, Record
+from holdfast.lessons.choices import Payback, Record
 from holdfast.lessons.states import pays
 
 CODE = "Add a coupon field to the checkout page"
@@ -107,7 +107,9 @@ def test_a_lesson_that_was_told_often_and_never_used_is_proposed_for_removal(
     from holdfast.lessons.states import lesson_store
 
     taught.keep("testing", "tests: `make check`", kind="command")
-    lesson_store(taught.machine, taught.project).count({"testing": Payback(injected=10, tokens=90)})
+    lesson_store(taught.machine, taught.project).note(
+        lambda record: record.count({"testing": Payback(injected=10, tokens=90)})
+    )
     main(["lessons", "list"])
     assert "does not pay" in "".join(capsys.readouterr())
 

@@ -8,11 +8,11 @@ import pytest
 from tests.agents.builders import ClaudeFile
 from tests.briefing.test_learning import rules, taken_in
 from tests.flows.test_remember import DAY
-from tests.lessons.test_registration import Commit, commit, exports, grow
+from tests.lessons.test_registration import History, exports, growing, history
 
 from holdfast.store.machine import Machine
 
-__all__ = ["commit"]
+__all__ = ["history"]
 RULE = "a new `src/steps/*.ts` is registered in `app/routes.ts`"
 
 
@@ -28,27 +28,28 @@ def working(number: int, cwd: Path, *paths: str) -> ClaudeFile:
 
 @pytest.mark.promise("S2")
 def test_where_new_files_are_registered_is_learned_once_a_session_met_it(
-    repo: Path, tmp_path: Path, commit: Commit
+    repo: Path, tmp_path: Path, history: History
 ) -> None:
     machine = Machine(cwd=repo)
-    grow(commit, exports)
+    history(growing(exports))
     others = [working(number, repo, "README.md") for number in range(1, 4)]
     taken_in(machine, tmp_path / "t", *others)
     assert RULE not in rules(machine)  # nobody worked on it
-    commit(
-        {
-            "src/steps/parcel.ts": "",
-            "app/routes.ts": exports(["cart", "total-sum", "tax", "label", "stock", "parcel"]),
-        }
+    history(
+        [
+            {
+                "src/steps/parcel.ts": "",
+                "app/routes.ts": exports(["cart", "total-sum", "tax", "label", "stock", "parcel"]),
+            }
+        ]
     )
     taken_in(machine, tmp_path / "t", working(5, repo, "src/steps/parcel.ts", "app/routes.ts"))
     assert RULE in rules(machine, "candidate")
 
 
-def test_what_a_guide_names_is_not_learned(repo: Path, tmp_path: Path, commit: Commit) -> None:
+def test_what_a_guide_names_is_not_learned(repo: Path, tmp_path: Path, history: History) -> None:
     machine = Machine(cwd=repo)
-    grow(commit, exports)
-    commit({"AGENTS.md": "Steps are listed in app/routes.ts.\n"})
+    history([*growing(exports), {"AGENTS.md": "Steps are listed in app/routes.ts.\n"}])
     sessions = [working(number, repo, "src/steps/tax.ts", "app/routes.ts") for number in range(1, 5)]
     taken_in(machine, tmp_path / "t", *sessions)
     assert RULE not in rules(machine)

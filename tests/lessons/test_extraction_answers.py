@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from holdfast.core.errors import ModelError
+from holdfast.core.tokens import count_tokens
 from holdfast.guard.hidden_text import why_line_refused
 from holdfast.lessons.extraction import (
     LONGEST_RULE,
@@ -18,7 +19,6 @@ from holdfast.lessons.extraction import (
     Shown,
     extracted,
     material,
-    tokens_of,
 )
 from holdfast.lessons.markdown import normal
 from holdfast.model.events import DistilledSession, FileTouch
@@ -129,11 +129,11 @@ def test_what_is_shown_is_bounded_visible_and_within_one_fence(texts: list[str])
         experience=replace(RECORD.experience, corrections=said),
     )
     prompt = material(record, lambda text: text).prompt("abc123")
-    assert tokens_of(prompt) < MOST_INPUT - 400
+    assert count_tokens(prompt) < MOST_INPUT - 400
     assert prompt.count("[holdfast abc123") == 1 and prompt.endswith("\n[/holdfast abc123]")
     assert all(line.isprintable() or not why_line_refused(line[1:]) for line in prompt.splitlines()[1:-1])
 
 
 def test_a_line_is_known_by_who_said_it(shown: Material) -> None:
-    assert Shown("failed: npm test 12 --watch", "npm test 12 --watch", "ran") in list(shown.lines)
-    assert [line.source for line in shown.lines if "evil --now" in line.said] == ["agent"]
+    assert Shown("failed: npm test 12 --watch", "npm test 12 --watch", "ran") in shown.lines()
+    assert [line.source for line in shown.lines() if "evil --now" in line.said] == ["agent"]

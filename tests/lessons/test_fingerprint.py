@@ -14,11 +14,9 @@ from hypothesis import strategies as st
 
 from holdfast.hooks.lesson_lines import unchanged
 from holdfast.lessons import fingerprint_content
-from holdfast.lessons import fingerprint_content as fingerprint_field
 from holdfast.lessons.fingerprint import (
     Changed,
     Missing,
-    Refused,
     Renamed,
     Same,
     Stamp,
@@ -193,7 +191,7 @@ def test_touched_without_a_change_is_the_same_and_stamped_anew(
     assert again.stamps["Makefile"].places[0][2] == 1_700_000_000_000_000_000
     monkeypatch.setattr(fingerprint_content, "digest_file", None)  # from here on only stat
     monkeypatch.setattr(fingerprint_content, "digest_folder", None)
-    monkeypatch.setattr(fingerprint_field, "parse_fields", None)
+    monkeypatch.setattr(fingerprint_content, "parse_fields", None)
     assert check(shop, prints, again.stamps) == again
 
 
@@ -503,7 +501,7 @@ def test_any_keys_come_back_from_their_text(keys: list[str]) -> None:
 def test_any_target_is_read_or_refused(text: str) -> None:
     try:
         target = parse_target(text)
-    except Refused as error:
+    except fingerprint_content.TargetError as error:
         assert str(error)
     else:
         assert ".." not in target.path.split("/")
@@ -525,8 +523,8 @@ def test_every_value_of_a_json_file_is_reached_by_its_field(values: dict[str, ob
 
     def walk(value: object, keys: tuple[str, ...]) -> None:
         if keys:
-            found = fingerprint_field.find_field(parsed, parse_field(field_text(keys)))
-            assert fingerprint_field.canonical(found) == fingerprint_field.canonical(value)
+            found = fingerprint_content.find_field(parsed, parse_field(field_text(keys)))
+            assert fingerprint_content.canonical(found) == fingerprint_content.canonical(value)
         items = (
             value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
         )
@@ -540,6 +538,6 @@ def test_every_value_of_a_json_file_is_reached_by_its_field(values: dict[str, ob
 @given(st.binary(max_size=80), st.sampled_from(["a.json", "a.toml", "a.yaml", "a.rc"]))
 def test_any_bytes_are_parsed_or_refused(content: bytes, name: str) -> None:
     try:
-        fingerprint_field.canonical(parse_fields(name, content))
-    except fingerprint_field.FieldError as error:
+        fingerprint_content.canonical(parse_fields(name, content))
+    except fingerprint_content.TargetError as error:
         assert str(error)

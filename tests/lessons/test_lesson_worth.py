@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from tests.lessons.test_lessons_learned import HOME, Call, rules, session, tool, twice
 
-from holdfast.lessons.commands import opening
 from holdfast.lessons.rules import learned
 from holdfast.model.events import Event, Lived, ToolCall, ToolResult
 from holdfast.sessions.corrections import corrections_in
@@ -262,15 +261,6 @@ def test_an_order_about_the_work_at_hand_is_no_standing_rule(said: str) -> None:
 )
 def test_a_standing_rule_is_heard(said: str) -> None:
     assert [one.lasting for one in corrections_in(said, None, replied=True)] == [True]
-
-
-def test_what_a_start_has_no_use_for_is_left_to_what_one_session_met() -> None:
-    """A budget that commands do not fill is not lost."""
-    failed = [("gh pr diff 7 --stat", False, "unknown flag: --stat"), "gh pr diff 7"]
-    missed = tool(1, "read", f"{HOME}/.golangci.yml", "File does not exist.", ok=False)
-    found = tool(1, "read", f"{HOME}/.golangci.yaml", "run:")
-    lessons = learned([session(1, *failed), session(2, *missed, *found)], lambda path: True).lessons
-    assert len(opening(lessons, 80)) == 2
 
 
 def test_a_linters_family_of_rules_is_no_rule() -> None:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.lessons.grounds import depends_on
-from holdfast.lessons.rules import learned, same_rule
+from holdfast.lessons.proposals import same_rule
+from holdfast.lessons.rules import learned
 from holdfast.model.events import (
     AgentTurn,
     Began,

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 from tests.lessons.test_lessons_learned import lessons, rules, session
 
-from holdfast.lessons.rules import same_rule
+from holdfast.lessons.proposals import same_rule
 from holdfast.model.events import Event, Lived, ToolCall, ToolResult
 
 MAIN = (

@@ -13,7 +13,8 @@ from typing import Any
 
 from holdfast.core.hashes import blake2b
 from holdfast.knowledge import store as knowledge
-from holdfast.lessons.states import Seen, active_lessons, lesson_store, states
+from holdfast.lessons.states import LessonStatus, active_lessons, lesson_store, states
+from holdfast.lessons.store import SHOWN
 from holdfast.memory.current import Done, NextStep, parse_current
 from holdfast.memory.current_digest import stumble_text
 from holdfast.memory.log import parse_log
@@ -180,12 +181,6 @@ _FILES: dict[str, Callable[[str, str, str], Iterator[Chunk]]] = {
     "open-questions.md": _questions,
     "log.md": _log,
 }
-_SHOWN = {
-    "personal": "~/.holdfast/lessons",
-    "local": ".holdfast/local/lessons",
-    "candidates": ".holdfast/local/lessons/_candidates",
-    "shared": ".holdfast/lessons",
-}
 _FOUND = ("active", "candidate", "stale", "muted")
 
 
@@ -213,18 +208,13 @@ def lessons_stamp(machine: Machine, project: Project) -> str:
 
 def lesson_chunks(machine: Machine, project: Project) -> list[Chunk]:
     shelf = lesson_store(machine, project).read()
-    return [
-        chunk
-        for seen in states(machine, project, shelf)
-        if seen.state in _FOUND
-        for chunk in _of_lesson(seen)
-    ]
+    return [chunk for seen in states(machine, shelf) if seen.state in _FOUND for chunk in _of_lesson(seen)]
 
 
-def _of_lesson(seen: Seen) -> Iterator[Chunk]:
+def _of_lesson(seen: LessonStatus) -> Iterator[Chunk]:
     lesson = seen.lesson
     latest = max((one.at for one in lesson.evidence if one.at is not None), default=lesson.captured_at)
-    written = seen.found.data.decode("utf-8", "replace")
+    written = seen.stored.data.decode("utf-8", "replace")
     for said in rules_of(lesson):
         yield _piece(
             said.id,
@@ -232,7 +222,7 @@ def _of_lesson(seen: Seen) -> Iterator[Chunk]:
             latest,
             "lesson",
             title=f"{lesson.name} {lesson.description}",
-            path=f"{_SHOWN[seen.place]}/{lesson.name}.md",
+            path=f"{SHOWN[seen.place]}/{lesson.name}.md",
             line=line_of(written, f"- {said.text}"),
             session=said.session,
         )

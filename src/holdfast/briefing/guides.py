@@ -16,7 +16,7 @@ from holdfast.core.place import is_checkout
 from holdfast.core.reading import text_of
 from holdfast.knowledge.context import Here
 from holdfast.knowledge.instructions import InstructionsSource
-from holdfast.lessons.rules import same_rule
+from holdfast.lessons.proposals import same_rule
 from holdfast.model.events import Lived
 from holdfast.model.lesson import Lesson
 from holdfast.sessions.corrections import stated_in

@@ -24,11 +24,11 @@ from holdfast.core.place import is_checkout
 from holdfast.core.shell import simple_commands
 from holdfast.guard.hidden_text import visible, why_line_refused
 from holdfast.hooks.lesson_lines import ANYTHING, ONE_WORD
+from holdfast.lessons.choices import Record
 from holdfast.lessons.commands import STUMBLES, by_worth, purpose_named
 from holdfast.lessons.fingerprint import Stamp, check, places_of
-from holdfast.lessons.fingerprint_content import Place
-from holdfast.lessons.notes import Record
-from holdfast.lessons.states import Counts, counting, known_stamps, lesson_store, looked_at
+from holdfast.lessons.fingerprint_content import FileStat
+from holdfast.lessons.states import ActiveLesson, counting, known_stamps, lesson_store, looked_at
 from holdfast.lessons.store import Shelf
 from holdfast.model.lesson import Fingerprint, Lesson
 from holdfast.sessions.command_words import purpose_of
@@ -69,7 +69,7 @@ class Rule(Struct, frozen=True, kw_only=True):
 class CountedLessons(Struct, frozen=True):
     """The lessons that count, what they are held against, and those that a person chose to keep."""
 
-    counts: tuple[Counts, ...] = ()
+    counts: tuple[ActiveLesson, ...] = ()
     record: Record = Record()
     kept: frozenset[str] = frozenset()
     silenced: frozenset[str] = frozenset()  # rules that must not be told: stale, muted, rejected
@@ -94,13 +94,13 @@ def count_lessons(machine: Machine, project: Project) -> CountedLessons:
         return CountedLessons()
 
 
-def _usual(machine: Machine, project: Project, shelf: Shelf, known: Set[str]) -> Iterator[Counts]:
+def _usual(machine: Machine, project: Project, shelf: Shelf, known: Set[str]) -> Iterator[ActiveLesson]:
     """Commands that every session uses: no lessons, and told as such where no guide of the checkout says them."""
     from holdfast.briefing.lesson_proposals import usual_commands
 
     for lesson in usual_commands(project, shelf.choices, machine.now().timestamp()):
         if not known & set(lesson.rules):
-            yield Counts(lesson, "local", "active")
+            yield ActiveLesson(lesson, "local")
 
 
 def strong_rules(machine: Machine, told: CountedLessons, instructions: str = "") -> list[Rule]:
@@ -119,7 +119,7 @@ def write_lessons(
     worded = [set(_words(rule)) for rule in rules]
     often = Counter(word for found in worded for word in found)
     stamps = known_stamps(project) if is_checkout(project.root) else {}
-    places: dict[str, tuple[Place, ...] | None] = {}
+    places: dict[str, tuple[FileStat, ...] | None] = {}
     for position, (rule, found) in enumerate(zip(rules, worded, strict=True)):
         lesson = rule.lesson
         if lesson.id not in places:
@@ -173,7 +173,7 @@ def _rules(machine: Machine, told: CountedLessons, instructions: str) -> Iterato
             yield Rule(lesson=one.lesson, scope=one.scope, text=text, job=job, reach=reach)
 
 
-def _said(one: Counts, text: str, instructions: str) -> bool:
+def _said(one: ActiveLesson, text: str, instructions: str) -> bool:
     """Whether the agent's own files say it: a command by itself, anything else in its words."""
     quoted = _QUOTED.findall(text) if one.lesson.kind == "command" else []
     return any(part.casefold() in instructions for part in (text, *(q for q in quoted if "<" not in q)))
@@ -217,7 +217,7 @@ def reason_of(rule: Rule) -> str:
 
 def _places(
     project: Project, lesson: Lesson, record: Record, stamps: dict[str, Stamp]
-) -> tuple[Place, ...] | None:
+) -> tuple[FileStat, ...] | None:
     """Where to look whether a lesson still holds; none where it depends on nothing, None where stat cannot tell."""
     if not lesson.fingerprint:
         return ()
@@ -232,7 +232,7 @@ def _places(
 
 
 def _write_stamps(
-    db: sqlite3.Connection, root: str, places: dict[str, tuple[Place, ...] | None], before: Path | None
+    db: sqlite3.Connection, root: str, places: dict[str, tuple[FileStat, ...] | None], before: Path | None
 ) -> None:
     """Of this work tree, and those of the others as they were: they share the memory, and their files differ."""
     rows = [(root, lesson, *place) for lesson, known in places.items() for place in known or ()]

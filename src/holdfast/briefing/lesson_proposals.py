@@ -17,13 +17,14 @@ from holdfast.core.errors import HoldfastError
 from holdfast.core.git import run_git
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import is_checkout
+from holdfast.lessons.choices import Choices
 from holdfast.lessons.commands import LEAST_MET, STUMBLES, by_worth, lately_met
 from holdfast.lessons.fingerprint import Missing, take
 from holdfast.lessons.grounds import depends_on
-from holdfast.lessons.notes import Choices
+from holdfast.lessons.proposals import same_rule
 from holdfast.lessons.registration import is_registration, registration_lessons
 from holdfast.lessons.rules import Learned, learned
-from holdfast.lessons.states import alike, lesson_store, propose, states
+from holdfast.lessons.states import lesson_store, propose, states
 from holdfast.lessons.store import Changes, LessonStore, Shelf
 from holdfast.memory.current import RecurringFailure
 from holdfast.memory.state import to_minute
@@ -108,7 +109,7 @@ def _renewed(machine: Machine, project: Project, usual: Sequence[Lesson]) -> lis
     if not usual:
         return []
     shelf = lesson_store(machine, project).read()
-    seen = (one for one in states(machine, project, shelf) if one.state == "active")
+    seen = (one for one in states(machine, shelf) if one.state == "active")
     kept = {rule for one in seen for rule in one.lesson.rules}
     return [lesson for lesson in usual if not kept.isdisjoint(lesson.rules)]
 
@@ -141,9 +142,8 @@ def offered(project: Project, lived: Sequence[Lived] | None = None) -> Learned:
 def usual_commands(project: Project, choices: Choices, now: float) -> list[Lesson]:
     """Commands that sessions use here without having to find them: not lessons, but worth a few words before code is
     changed, where no guide says them. None that a person rejected or muted."""
-    rejected = choices.rejected_rules()
     known = (lesson for lesson in offered(project).usual if lesson.kind == "command")
-    return [lesson for lesson in known if not _unwanted(lesson, choices, rejected, now)]
+    return [lesson for lesson in known if not _unwanted(lesson, choices, now)]
 
 
 def lived_here(project: Project) -> list[Lived]:
@@ -179,7 +179,7 @@ class _Now(NamedTuple):
 
     def drops(self, rule: str, lesson: Lesson, *, taught: bool) -> bool:
         """Whether a rule of a candidate goes: it is over, or the sessions that taught it say something else by now."""
-        if any(alike(rule, gone) for gone in self.over):
+        if any(same_rule(rule, gone) for gone in self.over):
             return True
         if (
             not taught
@@ -189,7 +189,7 @@ class _Now(NamedTuple):
         ):
             return False
         known = bool(lesson.sessions) and all(session in self.sessions for session in lesson.sessions)
-        return known and not any(alike(rule, other) for other in self.held)
+        return known and not any(same_rule(rule, other) for other in self.held)
 
 
 def _withdraw(machine: Machine, project: Project, now: _Now, group: str) -> None:
@@ -225,13 +225,12 @@ def strong_stumbles(
     if not strong:
         return ()
     choices = _choices(project)
-    rejected = choices.rejected_rules()
     told = (
         RecurringFailure(
             tried=lesson.rules[0], sessions=len(lesson.sessions), at=to_minute(lesson.captured_at)
         )
         for lesson in sorted(strong, key=by_worth)
-        if not _unwanted(lesson, choices, rejected, now)
+        if not _unwanted(lesson, choices, now)
     )
     return tuple(stumble for stumble in told if stumble.id not in dismissed)[:MOST_TOLD]
 
@@ -243,8 +242,8 @@ def _choices(project: Project) -> Choices:
         return Choices()  # one broken file does not hide everything else
 
 
-def _unwanted(lesson: Lesson, choices: Choices, rejected: Sequence[str], now: float) -> bool:
-    return choices.is_muted(lesson.name, now) or any(alike(lesson.rules[0], rule) for rule in rejected)
+def _unwanted(lesson: Lesson, choices: Choices, now: float) -> bool:
+    return choices.is_muted(lesson.name, now) or choices.rejects(lesson.rules[0])
 
 
 _SECONDS, _BYTES = 2.0, 200

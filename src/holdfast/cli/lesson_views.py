@@ -9,8 +9,8 @@ from holdfast.cli import output
 from holdfast.cli.ledger_views import short_id
 from holdfast.cli.memory_views import date, iso
 from holdfast.cli.output import Column, Table, counted, flat, place, plural
-from holdfast.lessons.states import Seen, pays
-from holdfast.lessons.store import Place
+from holdfast.lessons.proposals import Place
+from holdfast.lessons.states import LessonStatus, pays
 
 WHERE: dict[Place, str] = {
     "personal": "personal",
@@ -22,7 +22,7 @@ _COLUMNS = (
     Column("Lesson", style="cyan", flexible=True),
     Column("Scope", dispensable=1),
     Column("State"),
-    Column("Seen", align="right", dispensable=2),
+    Column("LessonStatus", align="right", dispensable=2),
     Column("Told", align="right", dispensable=3),
     Column("Used", align="right", dispensable=4),
     Column("Tokens", align="right", dispensable=5),
@@ -31,7 +31,7 @@ _COLUMNS = (
 _SCOPE = 1
 
 
-def as_json(one: Seen) -> dict[str, Any]:
+def as_json(one: LessonStatus) -> dict[str, Any]:
     lesson, payback = one.lesson, one.payback
     return {
         "name": lesson.name,
@@ -53,19 +53,19 @@ def as_json(one: Seen) -> dict[str, Any]:
         "active_at": iso(one.active_at) if one.state == "candidate" else None,
         "seldom": lesson.seldom,
         "stale_because": list(one.drift),
-        "path": str(one.found.path),
+        "path": str(one.stored.path),
     }
 
 
-def in_full(one: Seen, others: Sequence[Seen]) -> dict[str, Any]:
+def in_full(one: LessonStatus, others: Sequence[LessonStatus]) -> dict[str, Any]:
     evidence = [
         {"session": item.session, "at": iso(item.at), "line": item.line} for item in one.lesson.evidence
     ]
-    also = [{"scope": other.scope, "state": other.state, "path": str(other.found.path)} for other in others]
+    also = [{"scope": other.scope, "state": other.state, "path": str(other.stored.path)} for other in others]
     return {**as_json(one), "evidence": evidence, "also": also}
 
 
-def state(one: Seen) -> str:
+def state(one: LessonStatus) -> str:
     if one.state == "muted":
         return f"muted until {date(one.muted_until)}" if one.muted_until is not None else "muted"
     if one.state == "untrusted":
@@ -75,7 +75,7 @@ def state(one: Seen) -> str:
     return "candidate, met once" if one.state == "candidate" and one.lesson.seldom else one.state
 
 
-def table(seen: Sequence[Seen]) -> Table:
+def table(seen: Sequence[LessonStatus]) -> Table:
     rows = [
         [
             one.lesson.name,
@@ -101,7 +101,7 @@ def table(seen: Sequence[Seen]) -> Table:
     )
 
 
-def show_list(seen: Sequence[Seen]) -> None:
+def show_list(seen: Sequence[LessonStatus]) -> None:
     """A table; where its texts would be a few words wide, each lesson by itself."""
     if not output.is_narrow():
         output.show(table(seen))
@@ -112,12 +112,12 @@ def show_list(seen: Sequence[Seen]) -> None:
             output.wrapped(flat(rule), indent=2)
 
 
-def _seen_in(one: Seen) -> str:
+def _seen_in(one: LessonStatus) -> str:
     count = len(one.lesson.sessions)
     return f"seen in {plural(count, 'session')}" if count else ""
 
 
-def show(one: Seen) -> None:
+def show(one: LessonStatus) -> None:
     """One lesson, each line by itself."""
     lesson = one.lesson
     output.heading(f"{lesson.name} · {WHERE[one.place]} · {state(one)} · {lesson.id}")
@@ -143,4 +143,4 @@ def show(one: Seen) -> None:
         output.aside(
             "active by itself; you have not decided: promote keeps it, reject takes it away", indent=2
         )
-    output.aside(place(one.found.path), indent=2)
+    output.aside(place(one.stored.path), indent=2)

@@ -15,8 +15,8 @@ from holdfast.flows import lesson_sharing as sharing
 from holdfast.flows import lessons as app
 from holdfast.flows.lessons import Handled
 from holdfast.lessons.markdown import KINDS
-from holdfast.lessons.states import Seen, pays
-from holdfast.lessons.store import Place
+from holdfast.lessons.proposals import Place
+from holdfast.lessons.states import LessonStatus, pays
 from holdfast.store.project import Project
 
 DESCRIPTION = """Lessons: rules that sessions taught, each with the sessions it was seen in. A candidate becomes active
@@ -194,7 +194,7 @@ def _list(options: Namespace, machine: Machine) -> None:
         output.note(f"{sessions} read by an older holdfast: holdfast lessons learn learns from them.")
 
 
-def _advise(seen: Sequence[Seen]) -> None:
+def _advise(seen: Sequence[LessonStatus]) -> None:
     for state, advice in _ADVICE.items():
         if number := sum(one.state == state for one in seen):
             output.note(f"{plural(number, 'lesson')} {advice}")
@@ -231,7 +231,7 @@ def _change(options: Namespace, machine: Machine) -> None:
         removed = {one.lesson.name for one in done}
         for one in app.read_lessons(machine, machine.project()).lessons:
             if one.lesson.name in removed:
-                output.note(f"Still there: {one.found.path} ({views.state(one)})")
+                output.note(f"Still there: {one.stored.path} ({views.state(one)})")
 
 
 def _answer(options: Namespace, done: Sequence[Handled], text: Callable[[Handled], str]) -> None:

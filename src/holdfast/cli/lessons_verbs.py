@@ -16,7 +16,7 @@ from holdfast.flows import extract_lessons as extraction
 from holdfast.flows import lesson_sharing as sharing
 from holdfast.flows import lesson_upkeep as upkeep
 from holdfast.flows import lessons as app
-from holdfast.lessons.states import Seen
+from holdfast.lessons.states import LessonStatus
 from holdfast.store.project import Project
 
 _KEYS = "p promote · r reject · m mute · s skip · e edit · g share in git · q quit"
@@ -57,7 +57,7 @@ def review(options: Namespace, machine: Machine) -> None:
     output.line(_summary(done, len(waiting)))
 
 
-def _decide(machine: Machine, project: Project, one: Seen, place: str) -> str:
+def _decide(machine: Machine, project: Project, one: LessonStatus, place: str) -> str:
     """Shows a candidate until a key decides; returns that key, `q` to stop."""
     while True:
         output.line()
@@ -122,7 +122,7 @@ def trust(options: Namespace, machine: Machine) -> int:
     return 0
 
 
-def _agree(options: Namespace, machine: Machine, project: Project, seen: Sequence[Seen]) -> int:
+def _agree(options: Namespace, machine: Machine, project: Project, seen: Sequence[LessonStatus]) -> int:
     for one in () if options.json else seen:
         views.show(one)
         output.line()
@@ -146,7 +146,7 @@ def stale(options: Namespace, machine: Machine) -> None:
     )
 
 
-def _show_stale(seen: Sequence[Seen]) -> None:
+def _show_stale(seen: Sequence[LessonStatus]) -> None:
     if output.is_narrow():
         for one in seen:
             _show_drift(one.lesson.name, one)
@@ -166,7 +166,7 @@ def _show_stale(seen: Sequence[Seen]) -> None:
     output.note("They are not told to agents. holdfast lessons refresh renews or retires them.")
 
 
-def _show_drift(title: str, one: Seen | upkeep.Refreshed) -> None:
+def _show_drift(title: str, one: LessonStatus | upkeep.Refreshed) -> None:
     output.heading(title)
     output.wrapped(flat("; ".join(one.lesson.rules)), indent=2)
     output.aside("; ".join(one.drift), indent=2)

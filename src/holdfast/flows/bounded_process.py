@@ -21,7 +21,7 @@ _GRACE_S = 2.0  # for the last output of a process that has ended
 _PIECE = 64 * 1024
 
 
-class Ran(Struct, frozen=True):
+class ProcessResult(Struct, frozen=True):
     """How a command ended. `exit_code` is None when the time ran out."""
 
     exit_code: int | None
@@ -37,7 +37,7 @@ def run_bounded(
     stdin: bytes | None = None,
     head: int = HEAD,
     tail: int = TAIL,
-) -> Ran:
+) -> ProcessResult:
     """Runs a line in a shell, or words as a program without one. Of a program only standard output is kept."""
     shell, posix = isinstance(command, str), os.name != "nt"
     try:
@@ -69,7 +69,7 @@ def run_bounded(
         _end_group(process)  # also when it ended by itself: it may have left something running
         process.wait()
         reader.join(_GRACE_S)
-    return Ran(exit_code, output.kept())
+    return ProcessResult(exit_code, output.kept())
 
 
 class _Output:

@@ -1,6 +1,6 @@
-"""What a prompt asks for: as the prompt hook takes it or, where a person configured that, as a model does.
+"""Classifies a prompt by the rules of the prompt hook or, where a person configured it, by a model.
 
-A hook has milliseconds and asks no model; whoever asks by `holdfast classify` may wait for one.
+A hook has milliseconds and asks no model; `holdfast classify` may wait for one.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _Answer(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def classified(machine: Machine, prompt: str, warn: Callable[[str], None]) -> Classified:
-    """By the model that is configured for it, else, or when that fails, by the rules; `warn` is told why."""
+    """Asks the configured model, else the rules. `warn` gets the reason when the model fails."""
     if machine.settings().classifier == "extractor":
         try:
             return _by_model(machine, prompt)

@@ -1,4 +1,4 @@
-"""Takes back a line of memory by its id, whatever it is: a lesson, a fact, a decision, a dead end, a to-do …"""
+"""Takes back a line of memory by its id: a lesson, a fact, a decision, a dead end, a to-do …"""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _lesson(machine: Machine, id: str, action: Action, days: int | None) -> Corr
 
 
 def _lesson_with_rule(machine: Machine, id: str) -> str:
-    """The lesson that has a rule of this id: what is told are rules, each with an id of its own."""
+    """The lesson that has a rule of this id: the agent sees rules, each with an id of its own."""
     typed = id.casefold()
     names = {
         one.lesson.name
@@ -87,7 +87,7 @@ def _lesson_with_rule(machine: Machine, id: str) -> str:
 
 
 def _noted(machine: Machine, id: str) -> Corrected:
-    """The log only ever grows: what it says is dismissed, so that it is told to nobody, and leaves the state."""
+    """Dismisses a line of the log, which only grows, so that no agent sees it again, and drops it from the state."""
     store = memory_here(machine)
     entries, stumbles = store.entries().entries, store.current().current.stumbles
     known: list[Finding | DeadEnd] = [finding for entry in entries for finding in entry.findings]

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from holdfast.briefing.explain import why_silent
 from holdfast.core.errors import HoldfastError, ModelError, NotFound, UsageError
 from holdfast.core.hashes import blake2b
+from holdfast.core.tokens import count_tokens
 from holdfast.flows.model_calls import Meter, label_of, seconds_of, target_of
 from holdfast.flows.model_wire import Question
 from holdfast.ledger.rows import find_row, read_ledger, record_of, rows
@@ -28,7 +29,6 @@ from holdfast.lessons.extraction import (
     extracted,
     material,
     says_the_same,
-    tokens_of,
     worth_asking,
 )
 from holdfast.lessons.states import lesson_store, propose
@@ -101,7 +101,9 @@ def preview(machine: Machine, project: Project, session: str = "") -> Sent:
     except ModelError as error:
         to = f"nowhere: {error.line()}"
     model = settings.extractor_model
-    return Sent(record.session, to, model, INSTRUCTIONS, text, tokens_of(INSTRUCTIONS, text))
+    return Sent(
+        record.session, to, model, INSTRUCTIONS, text, count_tokens(INSTRUCTIONS) + count_tokens(text)
+    )
 
 
 def chosen(project: Project, session: str) -> DistilledSession:
@@ -177,9 +179,7 @@ def _propose(
 
 def _new_and_named_apart(machine: Machine, project: Project, lessons: Iterable[Lesson]) -> list[Lesson]:
     """One rule, one lesson: a name that stands for another rule already is made longer."""
-    shelf = lesson_store(machine, project).read()
-    folders = (shelf.candidates, shelf.local, shelf.shared, shelf.personal)
-    known = [one.lesson for folder in folders for one in folder.lessons]
+    known = [stored.lesson for _, stored in lesson_store(machine, project).read().lessons()]
     taken: dict[str, set[str]] = {}
     for one in known:
         taken.setdefault(one.name, set()).update(one.rules)

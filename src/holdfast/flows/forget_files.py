@@ -24,7 +24,7 @@ from holdfast.core.patterns import lazy_regex
 from holdfast.ledger import markdown
 from holdfast.ledger.forgetting import forget_in_ledger
 from holdfast.ledger.store import LedgerStore, refuse_newer
-from holdfast.lessons.notes import LessonForgetting
+from holdfast.lessons.forgetting import LessonForgetting
 from holdfast.memory import forget as md
 from holdfast.memory.store import MemoryStore
 from holdfast.model.ledger import LedgerEntry, Outcome

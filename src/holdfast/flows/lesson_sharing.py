@@ -1,4 +1,4 @@
-"""Lessons between people: shared through git by their owner, and inert in a clone until somebody agrees to them."""
+"""Lessons between people: shared through git by their owner, inert in a clone until a person agrees to them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from holdfast.core.errors import NotFound, StoreError, UsageError
 from holdfast.core.git import git_complaint, git_text
 from holdfast.flows.lessons import Handled, change_each, pick, read_lessons
 from holdfast.flows.refresh import refresh
-from holdfast.lessons.notes import Choices
-from holdfast.lessons.states import Seen, clean, lesson_store, states
-from holdfast.lessons.store import Changes, Place, Shelf, read_file, understood
+from holdfast.lessons.choices import Choices
+from holdfast.lessons.proposals import Place
+from holdfast.lessons.states import LessonStatus, clean, lesson_store, states
+from holdfast.lessons.store import Changes, Shelf, parse_stored, read_file
 from holdfast.model.lesson import Lesson
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
@@ -33,12 +34,25 @@ def share(machine: Machine, project: Project, names: Sequence[str], *, instead: 
         raise UsageError(
             "this project is not in a git repository", where=str(project.root), fix="Run git init first"
         )
-    # The active one first: rules of a candidate that nobody looked at must not go along.
+    # The active one first: unreviewed rules of a candidate must not be shared.
     places: tuple[Place, ...] = ("local", "candidates", "personal")
 
-    def decide(shelf: Shelf, one: Seen, changes: Changes) -> Handled:
-        _share(machine, shelf, one, changes, instead=instead)
-        return Handled(one.lesson, one.place, "shared")
+    def decide(shelf: Shelf, one: LessonStatus, changes: Changes) -> Place:
+        name = one.lesson.name
+        if one.place == "candidates":  # a lesson that is good enough for others is active here
+            changes.lessons["local", name] = one.stored.data
+            changes.lessons["candidates", name] = None
+        there = shelf.shared.get(name)
+        given = shelf.trust.given(name, there.data) if there else None
+        is_ours = there is None or (given is not None and given.by == "share")
+        if there is not None and not is_ours and not instead and there.lesson.rules != one.lesson.rules:
+            raise UsageError(
+                f"somebody else's lesson {name!r} is shared here",
+                fix=f"Look at it: holdfast lessons trust {name}. Say --replace to put yours in its place",
+            )
+        changes.lessons["shared", name] = _for_others(machine, one.lesson)
+        changes.choices = (changes.choices or shelf.choices).share(name)
+        return "shared"
 
     done = change_each(machine, project, names, places, decide, "lessons share")
     staged = _staged(machine, project, [one.lesson.name for one in done])
@@ -57,27 +71,6 @@ def _staged(machine: Machine, project: Project, names: Sequence[str]) -> list[st
     return staged
 
 
-def _share(machine: Machine, shelf: Shelf, one: Seen, changes: Changes, *, instead: bool) -> None:
-    name = one.lesson.name
-    if one.place == "candidates":  # what is good enough for others is active here
-        changes.lessons["local", name] = one.found.data
-        changes.lessons["candidates", name] = None
-    there = shelf.shared.get(name)
-    given = shelf.trust.given(name, there.data) if there else None
-    if (
-        there is not None
-        and not (given and given.by == "share")
-        and not instead
-        and there.lesson.rules != one.lesson.rules
-    ):
-        raise UsageError(
-            f"somebody else's lesson {name!r} is shared here",
-            fix=f"Look at it: holdfast lessons trust {name}. Say --replace to put yours in its place",
-        )
-    changes.lessons["shared", name] = _for_others(machine, one.lesson)
-    changes.choices = (changes.choices or shelf.choices).share(name)
-
-
 def _for_others(machine: Machine, lesson: Lesson) -> Lesson:
     lesson = clean(machine, lesson)
     return replace(lesson, evidence=tuple(replace(item, line="") for item in lesson.evidence if item.session))
@@ -86,13 +79,13 @@ def _for_others(machine: Machine, lesson: Lesson) -> Lesson:
 def unshare(machine: Machine, project: Project, names: Sequence[str]) -> list[Handled]:
     """Takes lessons out of the repository and keeps them here. What git has recorded stays in its history."""
 
-    def decide(shelf: Shelf, one: Seen, changes: Changes) -> Handled:
+    def decide(shelf: Shelf, one: LessonStatus, changes: Changes) -> Place:
         name = one.lesson.name
         changes.lessons["shared", name] = None
         changes.choices = (changes.choices or shelf.choices).unshare(name)
         if one.state in ("active", "muted") and shelf.local.get(name) is None:
-            changes.lessons["local", name] = one.found.data
-        return Handled(one.lesson, "shared", "local")
+            changes.lessons["local", name] = one.stored.data
+        return "local"
 
     shared = _shared(machine, project)
     _untrack(project, [pick(shared, name, ("shared",)).lesson.name for name in names])
@@ -123,9 +116,10 @@ def share_as_before(
     if gone:
         _untrack(project, gone)
     if gone or again:
-        made: dict[tuple[Place, str], Lesson | bytes | None] = {("shared", name): None for name in gone}
-        made |= {("shared", name): lesson for name, lesson in again.items()}
-        store.change(lambda shelf: Changes(lessons=made), "undo")
+        lessons = {**dict.fromkeys(gone), **again}
+        store.change(
+            lambda shelf: Changes(lessons={("shared", name): new for name, new in lessons.items()}), "undo"
+        )
     if again:
         _staged(machine, project, list(again))
     elif gone and not store.read().shared.lessons:
@@ -133,7 +127,7 @@ def share_as_before(
     return gone, list(again)
 
 
-def _shared(machine: Machine, project: Project) -> list[Seen]:
+def _shared(machine: Machine, project: Project) -> list[LessonStatus]:
     return [one for one in read_lessons(machine, project).lessons if one.place == "shared"]
 
 
@@ -144,11 +138,8 @@ def _git_or_fail(project: Project, *arguments: str) -> None:
         )
 
 
-# --- trust ---------------------------------------------------------------------------------------------
-
-
-def to_trust(machine: Machine, project: Project, names: Sequence[str] = ()) -> list[Seen]:
-    """The shared lessons that nobody agreed to: those named, or all."""
+def to_trust(machine: Machine, project: Project, names: Sequence[str] = ()) -> list[LessonStatus]:
+    """The shared lessons that are not trusted yet: those named, or all."""
     seen = _shared(machine, project)
     if not names:
         return [one for one in seen if one.state == "untrusted"]
@@ -162,9 +153,9 @@ def to_trust(machine: Machine, project: Project, names: Sequence[str] = ()) -> l
     return [one for one in chosen if one.state == "untrusted"]
 
 
-def agree(machine: Machine, project: Project, seen: Iterable[Seen]) -> None:
+def agree(machine: Machine, project: Project, seen: Iterable[LessonStatus]) -> None:
     """Trusts exactly the bytes that were read for these; what has changed since is not what was agreed to."""
-    contents = {one.lesson.name: one.found.data for one in seen}
+    contents = {one.lesson.name: one.stored.data for one in seen}
     if contents:
         project.prepare()
         store = lesson_store(machine, project)
@@ -186,17 +177,17 @@ def revoke(machine: Machine, project: Project, names: Sequence[str]) -> list[str
     return chosen
 
 
-# A candidate in its owner's editor: what they write counts as learned here, if it can be read; secrets go.
+def edit(machine: Machine, project: Project, name: str) -> LessonStatus:
+    """Opens the file in $VISUAL or $EDITOR and reads it again without secrets. What it says counts as learned here.
 
-
-def edit(machine: Machine, project: Project, name: str) -> Seen:
-    """Opens the file in $VISUAL or $EDITOR and reads it again. NotALesson when it is none any more."""
+    Raises NotALesson when it is none any more.
+    """
     store = lesson_store(machine, project, new_group())
-    before = pick(states(machine, project, store.read()), name)
+    before = pick(states(machine, store.read()), name)
     editor = machine.env.get("VISUAL") or machine.env.get("EDITOR")
     if not editor:
         raise UsageError("no editor is set", fix="Set EDITOR, such as export EDITOR=nano")
-    path = before.found.path
+    path = before.stored.path
     try:
         done = subprocess.run([*shlex.split(editor), str(path)], check=False)
     except (OSError, ValueError) as error:
@@ -207,7 +198,7 @@ def edit(machine: Machine, project: Project, name: str) -> Seen:
         raise StoreError(f"{editor!r} ended with exit code {done.returncode}", where=str(path))
     written = read_file(path, path.name)
     text = machine.clean(written.data.decode("utf-8"))
-    kept = understood(path, written.lesson.name, text.encode("utf-8"), path.name)
+    kept = parse_stored(path, written.lesson.name, text.encode("utf-8"), path.name)
 
     def adopt(shelf: Shelf) -> Changes:
         taught = [(rule, before.lesson.sessions or ("by hand",)) for rule in kept.lesson.rules]
@@ -216,4 +207,4 @@ def edit(machine: Machine, project: Project, name: str) -> Seen:
         )
 
     store.change(adopt, "lessons review")
-    return pick(states(machine, project, store.read()), before.lesson.name)
+    return pick(states(machine, store.read()), before.lesson.name)

@@ -1,15 +1,14 @@
-"""Lessons kept up to date: stale ones refreshed, and sessions read again that an older holdfast could not learn from.
+"""Keeps lessons up to date: refreshes stale ones, and reads sessions again that an older holdfast could not learn from.
 
-A lesson is stale when what it depends on has changed: it is brought up to date from the repository and from recent
-sessions, confirmed, or retired. Of a session that is read again only what it lived through and the names that it wrote
-change: its row, record and cursor stay. A transcript that is gone teaches nothing any more, and is not looked for
-again.
+A stale lesson is updated from the repository and from recent sessions, confirmed, or retired. Of a session that is read
+again only its experience and the names that it wrote change: its row, record and cursor stay.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -25,10 +24,16 @@ from holdfast.flows.find_transcripts import SessionSource
 from holdfast.flows.lessons import pick, read_lessons
 from holdfast.flows.refresh import refresh as prepare_again
 from holdfast.lessons.fingerprint import Changed, Missing, Renamed, Same, Verdict
-from holdfast.lessons.proposals import united
+from holdfast.lessons.proposals import Place, same_rule, united
 from holdfast.lessons.rules import learned, shown_again, since
-from holdfast.lessons.states import Seen, alike, check_fingerprints, clean, digest_of, lesson_store, states
-from holdfast.lessons.store import Changes, Place, Shelf
+from holdfast.lessons.states import (
+    LessonStatus,
+    check_fingerprints,
+    clean,
+    lesson_store,
+    states,
+)
+from holdfast.lessons.store import Changes, Shelf
 from holdfast.model.events import Lived
 from holdfast.model.lesson import EXPERIENCE_FORMAT, PRESENT, Fingerprint, Lesson
 from holdfast.sessions.claims import ClaimRun
@@ -38,84 +43,14 @@ from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.versions import new_group
 
-ENOUGH_SESSIONS = 3  # since the change: what none of them met, although others learned it, is over
-
-
-class Rediscovered(NamedTuple):
-    """`again` is the lesson as sessions show it now; `unmet`, that they had their chance and did not."""
-
-    said: Literal["again", "unmet", "nothing"]
-    lesson: Lesson | None = None
-
-
-NOTHING = Rediscovered("nothing")
-
-
-class RecentSessions:
-    """The sessions of a project, and what they tell of lessons."""
-
-    def __init__(self, machine: Machine, project: Project) -> None:
-        self._machine, self._project = machine, project
-        self._lived: list[Lived] | None = None
-
-    def tell(self, lesson: Lesson, verdicts: Sequence[Verdict], taken: Collection[str]) -> Rediscovered:
-        """What they say of a lesson; `taken` are rules of other lessons, and rules that nobody wants."""
-        moment = max((self._changed_at(one) for one in verdicts if not isinstance(one, Same)), default=0.0)
-        if self._lived is None:
-            self._lived = lived_here(self._project)
-        recent = since(self._lived, moment)
-        if not recent or not moment:
-            return NOTHING
-        exists = known_here(self._project, self._lived, only_checkout=True)
-        found = [shown_again(rule, recent, exists, taken) for rule in lesson.rules]
-        again = [one for one in found if one is not None and not _unwanted(one, lesson, taken)]
-        if len(again) == len(lesson.rules):
-            return Rediscovered("again", self._renewed(lesson, again))
-        gone = learned(recent, exists).contradicted
-        begun = sum(1 for session in recent if (session.started or 0.0) >= moment)
-        over = begun >= ENOUGH_SESSIONS or all(any(alike(rule, one) for one in gone) for rule in lesson.rules)
-        # What somebody wrote down was never seen in sessions: that it is not seen now says nothing.
-        return Rediscovered("unmet") if over and lesson.sessions and not again else NOTHING
-
-    def _renewed(self, lesson: Lesson, again: Sequence[Lesson]) -> Lesson:
-        new = lesson
-        for one in again:
-            new = united(new, replace(one, rules=(), fingerprint=()))
-        wanted = {item.target: item.digest for one in again for item in one.fingerprint}
-        prints = [
-            Fingerprint(target=target, digest=wanted[target] or digest)
-            for target in wanted
-            if (digest := digest_of(self._machine, self._project, target))
-        ]
-        rules = tuple(dict.fromkeys(one.rules[0] for one in again))
-        renewed = clean(self._machine, replace(new, rules=rules))
-        return replace(renewed, fingerprint=tuple(prints), captured_at=lesson.captured_at)
-
-    def _changed_at(self, verdict: Verdict) -> float:
-        """When it came to be as it is; of what is gone, when something last changed where it lay."""
-        target = verdict.to if isinstance(verdict, Renamed) else verdict.target
-        path = self._project.root / target.partition("#")[0].rstrip("/")
-        while True:
-            try:
-                return os.stat(path).st_mtime
-            except (OSError, ValueError):
-                if path in (self._project.root, path.parent):
-                    return 0.0
-                path = path.parent
-
-
-def _unwanted(one: Lesson, lesson: Lesson, taken: Collection[str]) -> bool:
-    """Whether a new form is something that stands elsewhere, or was rejected; a lesson's own rule never is."""
-    rule = one.rules[0]
-    return rule not in lesson.rules and any(alike(rule, other) for other in taken)
-
-
+ENOUGH_SESSIONS = 3  # since the change: a lesson that none of them met is over
 OWN: tuple[Place, ...] = ("local", "candidates")
 _SHORTEST_VALUE = 3
+Progress = Callable[[int, int, str], None]
 
 
 class Refreshed(NamedTuple):
-    """What became of a stale lesson, and what told so. `left`: only a person can tell whether it still holds."""
+    """What became of a stale lesson, and what showed it. `left`: only a person can tell whether it still holds."""
 
     lesson: Lesson
     done: Literal["rewritten", "kept", "retired", "left"]
@@ -123,7 +58,16 @@ class Refreshed(NamedTuple):
     told_by: Literal["", "repository", "sessions", "person"] = ""
 
 
-def stale(machine: Machine, project: Project) -> list[Seen]:
+class Relearned(Struct, kw_only=True):
+    """How many sessions were behind, how many of them were read again, and of how many nothing is left to read."""
+
+    behind: int = 0
+    read: int = 0
+    gone: int = 0
+    lessons: int = 0
+
+
+def stale(machine: Machine, project: Project) -> list[LessonStatus]:
     """The lessons that are skipped because something they depend on has changed; `drift` says what."""
     return [one for one in read_lessons(machine, project).lessons if one.state == "stale"]
 
@@ -142,11 +86,11 @@ def refresh(
 
     def change(shelf: Shelf) -> Changes:
         done.clear()
-        changes, seen = Changes(), states(machine, project, shelf)
+        changes, seen = Changes(), states(machine, shelf)
         for one in chosen:
             now = pick([other for other in seen if other.place == one.place], one.lesson.name, OWN)
             lesson = replace(now.lesson, fingerprint=shelf.record.against(now.lesson))
-            others = {rule for other in seen if other.found != now.found for rule in other.lesson.rules}
+            others = {rule for other in seen if other.stored != now.stored for rule in other.lesson.rules}
             taken = {*others, *shelf.choices.rejected_rules()}
             result = _refreshed(machine, project, lesson, one.drift, None if keep else (sessions, taken))
             done.append(result)
@@ -178,18 +122,87 @@ def _refreshed(
     if asked is None:
         return Refreshed(_with_hashes(lesson, lesson.rules, verdicts), "kept", drift, "person")
     recent, taken = asked
-    told = recent.tell(lesson, verdicts, taken)
-    if told.lesson is not None:
-        return Refreshed(told.lesson, _done(lesson, told.lesson), drift, "sessions")
+    again, is_over = recent.rediscover(lesson, verdicts, taken)
+    if again is not None:
+        return Refreshed(again, _done(lesson, again), drift, "sessions")
     if all(isinstance(verdict, Missing) for verdict in verdicts):
         return Refreshed(lesson, "retired", drift, "repository")
     rules = _as_the_repository_says(lesson, verdicts)
     if rules is not None:
         new = _with_hashes(lesson, rules, verdicts)
         return Refreshed(new, _done(lesson, new), drift, "repository")
-    if told.said == "unmet":
+    if is_over:
         return Refreshed(lesson, "retired", drift, "sessions")
     return Refreshed(lesson, "left", drift)
+
+
+class RecentSessions:
+    """The sessions of a project, and what they show of lessons."""
+
+    def __init__(self, machine: Machine, project: Project) -> None:
+        self._machine, self._project = machine, project
+
+    @cached_property
+    def _lived(self) -> list[Lived]:
+        return lived_here(self._project)
+
+    def rediscover(
+        self, lesson: Lesson, verdicts: Sequence[Verdict], taken: Collection[str]
+    ) -> tuple[Lesson | None, bool]:
+        """The lesson as sessions show it since the change, or None; and whether it is over.
+
+        It is over when they had their chance to meet it and did not. `taken` are rules of other lessons, and rules
+        that were rejected.
+        """
+        moment = max((self._changed_at(one) for one in verdicts if not isinstance(one, Same)), default=0.0)
+        recent = since(self._lived, moment)
+        if not recent or not moment:
+            return None, False
+        exists = known_here(self._project, self._lived, only_checkout=True)
+        found = [shown_again(rule, recent, exists, taken) for rule in lesson.rules]
+        again = [one for one in found if one is not None and not _unwanted(one, lesson, taken)]
+        if len(again) == len(lesson.rules):
+            return self._renewed(lesson, again), False
+        gone = learned(recent, exists).contradicted
+        begun = sum(1 for session in recent if (session.started or 0.0) >= moment)
+        over = begun >= ENOUGH_SESSIONS or all(
+            any(same_rule(rule, one) for one in gone) for rule in lesson.rules
+        )
+        # A lesson that a person wrote was never seen in sessions: that it is not seen now says nothing.
+        return None, over and bool(lesson.sessions) and not again
+
+    def _renewed(self, lesson: Lesson, again: Sequence[Lesson]) -> Lesson:
+        new = lesson
+        for one in again:
+            new = united(new, replace(one, rules=(), fingerprint=()))
+        digest_of = lesson_store(self._machine, self._project).digest_of
+        wanted = {item.target: item.digest for one in again for item in one.fingerprint}
+        prints = [
+            Fingerprint(target=target, digest=wanted[target] or digest)
+            for target in wanted
+            if (digest := digest_of(target))
+        ]
+        rules = tuple(dict.fromkeys(one.rules[0] for one in again))
+        renewed = clean(self._machine, replace(new, rules=rules))
+        return replace(renewed, fingerprint=tuple(prints), captured_at=lesson.captured_at)
+
+    def _changed_at(self, verdict: Verdict) -> float:
+        """When it came to be as it is; of what is gone, when something last changed where it lay."""
+        target = verdict.to if isinstance(verdict, Renamed) else verdict.target
+        path = self._project.root / target.partition("#")[0].rstrip("/")
+        while True:
+            try:
+                return os.stat(path).st_mtime
+            except (OSError, ValueError):
+                if path in (self._project.root, path.parent):
+                    return 0.0
+                path = path.parent
+
+
+def _unwanted(one: Lesson, lesson: Lesson, taken: Collection[str]) -> bool:
+    """Whether a new form is something that stands elsewhere, or was rejected; a lesson's own rule never is."""
+    rule = one.rules[0]
+    return rule not in lesson.rules and any(same_rule(rule, other) for other in taken)
 
 
 def _done(before: Lesson, after: Lesson) -> Literal["rewritten", "kept"]:
@@ -198,9 +211,12 @@ def _done(before: Lesson, after: Lesson) -> Literal["rewritten", "kept"]:
 
 def _with_hashes(lesson: Lesson, rules: Sequence[str], verdicts: Sequence[Verdict]) -> Lesson:
     prints = tuple(
-        replace(left, digest=PRESENT) if was.digest == PRESENT else left
+        Fingerprint(
+            target=verdict.to if isinstance(verdict, Renamed) else verdict.target,
+            digest=PRESENT if was.digest == PRESENT else getattr(verdict, "digest", ""),
+        )
         for was, verdict in zip(lesson.fingerprint, verdicts, strict=True)
-        if (left := _now(verdict)) is not None
+        if not isinstance(verdict, Missing)
     )
     return replace(lesson, rules=tuple(rules), fingerprint=prints)
 
@@ -211,7 +227,8 @@ def _as_the_repository_says(lesson: Lesson, verdicts: Sequence[Verdict]) -> list
     for was_there, verdict in zip(lesson.fingerprint, verdicts, strict=True):
         before = list(rules)
         if isinstance(verdict, Renamed):
-            rules = [rule.replace(_path(verdict.target), _path(verdict.to)) for rule in rules]
+            to = verdict.to.partition("#")[0]
+            rules = [rule.replace(verdict.target.partition("#")[0], to) for rule in rules]
             if not verdict.same and was_there.digest != PRESENT:
                 return None
         elif isinstance(verdict, Changed):
@@ -229,31 +246,6 @@ def _only_calls(lesson: Lesson, target: str) -> bool:
     """Whether a lesson names a task that is still defined: what the task does may change, its name is the lesson."""
     task = target.partition("#")[2].rpartition(".")[2]
     return lesson.kind == "command" and bool(task) and all(task in rule for rule in lesson.rules)
-
-
-def _now(verdict: Verdict) -> Fingerprint | None:
-    """What the lesson depends on from now on; None for what is gone."""
-    if isinstance(verdict, Missing):
-        return None
-    if isinstance(verdict, Renamed):
-        return Fingerprint(target=verdict.to, digest=verdict.digest)
-    return Fingerprint(target=verdict.target, digest=getattr(verdict, "digest", ""))
-
-
-def _path(target: str) -> str:
-    return target.partition("#")[0]
-
-
-Progress = Callable[[int, int, str], None]
-
-
-class Relearned(Struct, kw_only=True):
-    """How many sessions were behind, how many of them were read again, and of how many nothing is left to read."""
-
-    behind: int = 0
-    read: int = 0
-    gone: int = 0
-    lessons: int = 0
 
 
 def behind(project: Project) -> int:
@@ -314,7 +306,7 @@ def _read_again(
         fresh = concluded[0] if concluded else record
         experience = replace(fresh.experience, format=EXPERIENCE_FORMAT)
         with store.transaction():
-            # Also where nothing is left to read: nobody has to look again.
+            # Also where nothing is left to read, so that it is not looked for again.
             store.put_record(replace(record, experience=experience, named=fresh.named))
         done.read += concluded is not None
         done.gone += concluded is None
@@ -340,7 +332,7 @@ def _read_source(
 
 
 class _AsClaimed:
-    """Whose a line is, as it was settled when it was first read; nothing is claimed anew."""
+    """Whose a line is, as it was settled when it was first read; claims nothing."""
 
     def __init__(self, run: ClaimRun, source: int) -> None:
         self._run, self._source = run, source

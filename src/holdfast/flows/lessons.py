@@ -1,4 +1,4 @@
-"""Lessons as their users handle them: proposed by sessions, promoted, rejected, muted, added, taken away."""
+"""What a person does with lessons: list, promote, reject, mute, remove, add by hand."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from holdfast.core.names import safe_name
 from holdfast.flows.refresh import refresh
 from holdfast.guard.hidden_text import why_line_refused, why_target_refused
 from holdfast.lessons.markdown import normal
-from holdfast.lessons.notes import Choices
-from holdfast.lessons.proposals import united
-from holdfast.lessons.states import Seen, alike, digest_of, lesson_store, looked_at, states
-from holdfast.lessons.store import LONGEST_RULE, Changes, Place, Shelf, understood
+from holdfast.lessons.proposals import LONGEST_RULE, Place, same_rule, united
+from holdfast.lessons.states import LessonStatus, lesson_store, looked_at, states
+from holdfast.lessons.store import Changes, Shelf, StoredLesson, parse_stored
 from holdfast.model.lesson import Fingerprint, Lesson, LessonKind
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
@@ -26,13 +25,19 @@ from holdfast.store.versions import new_group
 LISTING = "holdfast lessons list shows them"
 _PRECEDENCE: tuple[Place, ...] = ("candidates", "local", "shared", "personal")
 KEPT_FIRST: tuple[Place, ...] = ("local", "candidates", "shared", "personal")
+_WHEREABOUTS: dict[Place, str] = {
+    "candidates": "a candidate",
+    "local": "active here already",
+    "personal": "a personal one",
+    "shared": "shared in git already",
+}
 _DAY_S = 86_400.0
 
 
 class Listed(NamedTuple):
     """Every lesson, the stale ones marked, and a line for each file that is none."""
 
-    lessons: list[Seen]
+    lessons: list[LessonStatus]
     problems: list[str]
 
 
@@ -44,7 +49,7 @@ class Handled(NamedTuple):
     into: Place | None = None
 
 
-Decide = Callable[[Shelf, Seen, Changes], Handled]
+Decide = Callable[[Shelf, LessonStatus, Changes], Place | None]  # returns where the lesson goes
 
 
 def read_lessons(machine: Machine, project: Project) -> Listed:
@@ -53,14 +58,11 @@ def read_lessons(machine: Machine, project: Project) -> Listed:
 
 
 def shown(machine: Machine, project: Project, lessons: Iterable[Lesson]) -> None:
-    """A person sees these candidates: the clock of their promotion starts."""
+    """Starts the clock of promotion for candidates that a person sees."""
     lesson_store(machine, project).mark_shown([rule for lesson in lessons for rule in lesson.rules])
 
 
-# --- which one is meant --------------------------------------------------------------------------------
-
-
-def pick(seen: Sequence[Seen], wanted: str, places: Sequence[Place] = _PRECEDENCE) -> Seen:
+def pick(seen: Sequence[LessonStatus], wanted: str, places: Sequence[Place] = _PRECEDENCE) -> LessonStatus:
     """The lesson of this name or id, whole or the beginning of it; of several places the first that is named."""
     typed = wanted.strip()
     if not typed.upper().startswith("L-"):
@@ -81,26 +83,11 @@ def pick(seen: Sequence[Seen], wanted: str, places: Sequence[Place] = _PRECEDENC
             if one.place == place:
                 return one
     if close:
-        raise UsageError(f"the lesson {typed!r} is {_whereabouts(close[0])}", fix=_instead(close[0]))
+        fix = LISTING
+        if close[0].state == "untrusted":
+            fix = f"It came with the repository: holdfast lessons trust {close[0].lesson.name} shows it and asks"
+        raise UsageError(f"the lesson {typed!r} is {_WHEREABOUTS[close[0].place]}", fix=fix)
     raise NotFound(f"no lesson {typed[:60]!r}", fix=LISTING)
-
-
-def _whereabouts(one: Seen) -> str:
-    return {
-        "candidates": "a candidate",
-        "local": "active here already",
-        "personal": "a personal one",
-        "shared": "shared in git already",
-    }[one.place]
-
-
-def _instead(one: Seen) -> str:
-    if one.place == "shared" and one.state == "untrusted":
-        return f"It came with the repository: holdfast lessons trust {one.lesson.name} shows it and asks"
-    return LISTING
-
-
-# --- promoting, rejecting, muting, removing --------------------------------------------------------------
 
 
 def promote(
@@ -109,59 +96,58 @@ def promote(
     """Candidates become active: here, or with `personal` in every project of this user."""
     places: tuple[Place, ...] = ("candidates", "local") if personal else ("candidates",)
 
-    def decide(shelf: Shelf, one: Seen, changes: Changes) -> Handled:
-        into: Place = "personal" if personal else "local"
+    into: Place = "personal" if personal else "local"
+
+    def decide(shelf: Shelf, one: LessonStatus, changes: Changes) -> Place:
         there = shelf.folder(into).get(one.lesson.name)
         # Into a new file it goes as it is, with whatever a person wrote beside the rules.
-        changes.lessons[into, one.lesson.name] = united(there.lesson, one.lesson) if there else one.found.data
+        changes.lessons[into, one.lesson.name] = (
+            united(there.lesson, one.lesson) if there else one.stored.data
+        )
         changes.lessons[one.place, one.lesson.name] = None
         changes.choices = (changes.choices or shelf.choices).unmute(one.lesson.name).readmit(one.lesson.rules)
-        return Handled(one.lesson, one.place, into)
+        return into
 
     return _handle(machine, project, names, places, decide, "lessons promote")
 
 
 def reject(machine: Machine, project: Project, names: Sequence[str]) -> list[Handled]:
-    """Not wanted, and remembered by what it says: it does not come back in other words."""
+    """Removes lessons and remembers their rules, so that they do not come back in other words."""
     now = machine.now().timestamp()
 
-    def decide(shelf: Shelf, one: Seen, changes: Changes) -> Handled:
+    def decide(shelf: Shelf, one: LessonStatus, changes: Changes) -> None:
         changes.choices = (changes.choices or shelf.choices).reject(one.lesson, now)
         if one.place != "shared":
             changes.lessons[one.place, one.lesson.name] = None
-        return Handled(one.lesson, one.place)
 
     return _handle(machine, project, names, _PRECEDENCE, decide, "lessons reject")
 
 
 def mute(machine: Machine, project: Project, names: Sequence[str], days: int | None = None) -> list[Handled]:
-    """True, and not to be told: for some days, or until it is unmuted."""
+    """Keeps true lessons from being injected: for some days, or until they are unmuted."""
     until = None if days is None else machine.now().timestamp() + days * _DAY_S
 
-    def decide(shelf: Shelf, one: Seen, changes: Changes) -> Handled:
+    def decide(shelf: Shelf, one: LessonStatus, changes: Changes) -> None:
         changes.choices = (changes.choices or shelf.choices).mute(one.lesson.name, until)
-        return Handled(one.lesson, one.place)
 
     return _handle(machine, project, names, _PRECEDENCE, decide, "lessons mute")
 
 
 def unmute(machine: Machine, project: Project, names: Sequence[str]) -> list[Handled]:
-    def decide(shelf: Shelf, one: Seen, changes: Changes) -> Handled:
+    def decide(shelf: Shelf, one: LessonStatus, changes: Changes) -> None:
         before = changes.choices or shelf.choices
         if one.lesson.name not in before.muted:
             raise UsageError(f"the lesson {one.lesson.name!r} is not muted", fix=LISTING)
         changes.choices = before.unmute(one.lesson.name)
-        return Handled(one.lesson, one.place)
 
     return _handle(machine, project, names, _PRECEDENCE, decide, "lessons unmute")
 
 
 def remove(machine: Machine, project: Project, names: Sequence[str]) -> list[Handled]:
-    """Takes the file away. A session may teach it anew; what is rejected stays away."""
+    """Removes the file. A session may teach it again, unlike a lesson that is rejected."""
 
-    def decide(shelf: Shelf, one: Seen, changes: Changes) -> Handled:
+    def decide(shelf: Shelf, one: LessonStatus, changes: Changes) -> None:
         changes.lessons[one.place, one.lesson.name] = None
-        return Handled(one.lesson, one.place)
 
     return _handle(machine, project, names, KEPT_FIRST, decide, "lessons rm")
 
@@ -189,22 +175,20 @@ def change_each(
 ) -> list[Handled]:
     """Does the same to each lesson that is named, in one go: to all of them or to none."""
     store = lesson_store(machine, project, new_group())
-    before = states(machine, project, store.read())
+    before = states(machine, store.read())
     for name in names:
         pick(before, name, places)  # an unknown name prepares nothing
     project.prepare()
     done: list[Handled] = []
 
     def change(shelf: Shelf) -> Changes:
-        changes, seen = Changes(), states(machine, project, shelf)
-        done[:] = [decide(shelf, pick(seen, name, places), changes) for name in dict.fromkeys(names)]
+        changes, lessons = Changes(), states(machine, shelf)
+        chosen = [pick(lessons, name, places) for name in dict.fromkeys(names)]
+        done[:] = [Handled(one.lesson, one.place, decide(shelf, one, changes)) for one in chosen]
         return changes
 
     store.change(change, reason)
     return done
-
-
-# --- by hand -------------------------------------------------------------------------------------------
 
 
 def add(
@@ -221,14 +205,14 @@ def add(
 ) -> Handled:
     """A lesson in a person's own words, active at once. One of the same name gains the rules, or with `instead` has
     these alone."""
+    digest_of = lesson_store(machine, project).digest_of
     lesson = Lesson(
         name=safe_name(name),
         description=_line(machine, description, "the description"),
         rules=tuple(filter(None, (_line(machine, rule, "a rule") for rule in rules))),
         kind=kind,
         fingerprint=tuple(
-            Fingerprint(target=_target(target), digest=digest_of(machine, project, target.strip()))
-            for target in fingerprint
+            Fingerprint(target=_target(target), digest=digest_of(target.strip())) for target in fingerprint
         ),
         captured_at=machine.now().timestamp() // _DAY_S * _DAY_S,
     )
@@ -236,21 +220,17 @@ def add(
         raise UsageError("the name looks like a secret", fix="Choose another one")
     if not lesson.rules:
         raise UsageError("a lesson needs a rule", fix="Say it with --rule, once for each")
-    place: Place = "personal" if personal else "local"
 
-    def change(shelf: Shelf) -> Changes:
-        there = shelf.folder(place).get(name)
+    def merge(there: StoredLesson | None) -> Lesson:
         new = normal(lesson)
-        if there is not None:
-            kept = replace(there.lesson, rules=()) if instead else there.lesson
-            new = united(replace(kept, description=new.description or kept.description), new)
-        return Changes(lessons={(place, name): new}, choices=_readmitted(shelf, new))
+        if there is None:
+            return new
+        kept = replace(there.lesson, rules=()) if instead else there.lesson
+        return united(replace(kept, description=new.description or kept.description), new)
 
-    project.prepare()
-    done = lesson_store(machine, project, new_group()).change(change, "lessons add")
+    written = _write(machine, project, "personal" if personal else "local", name, merge)
     refresh(machine, project)
-    kept = done.lessons[place, name]
-    return Handled(kept if isinstance(kept, Lesson) else lesson, place)
+    return written
 
 
 def add_file(
@@ -262,36 +242,49 @@ def add_file(
     personal: bool = False,
     instead: bool = False,
 ) -> Handled:
-    """A file that somebody wrote, as it is but for secrets. One that is there is only replaced with `instead`."""
+    """Adds a file that a person wrote, without secrets. Only `instead` replaces a lesson of the same name."""
     source = machine.cwd / path.expanduser()
     name = safe_name(name or source.name.removesuffix(".md"))
     data = files.read(source)
     if data is None:
         raise NotFound("there is no such file", where=str(path), fix="Name the file of a lesson")
-    text = machine.clean(understood(source, name, data, str(path)).data.decode("utf-8"))
-    found = understood(source, name, text.encode("utf-8"), str(path))
-    place: Place = "personal" if personal else "local"
+    text = machine.clean(parse_stored(source, name, data, str(path)).data.decode("utf-8"))
+    stored = parse_stored(source, name, text.encode("utf-8"), str(path))
+
+    def take(there: StoredLesson | None) -> StoredLesson:
+        if there is not None and there.data != stored.data and not instead:
+            fix = "Say --replace, or give it another name"
+            raise UsageError(f"there is a lesson {name!r} already", fix=fix)
+        return stored
+
+    written = _write(machine, project, "personal" if personal else "local", name, take)
+    read_lessons(machine, project)  # records what it depends on as it is now
+    refresh(machine, project)
+    return written
+
+
+def _write(
+    machine: Machine,
+    project: Project,
+    place: Place,
+    name: str,
+    make: Callable[[StoredLesson | None], Lesson | StoredLesson],
+) -> Handled:
+    """Writes what `make` makes of the lesson that is there. Its rules are wanted, whatever was rejected before."""
+    written: list[Lesson] = []
 
     def change(shelf: Shelf) -> Changes:
-        there = shelf.folder(place).get(name)
-        if there is not None and there.data != found.data and not instead:
-            raise UsageError(
-                f"there is a lesson {name!r} already", fix="Say --replace, or give it another name"
-            )
-        return Changes(lessons={(place, name): found.data}, choices=_readmitted(shelf, found.lesson))
+        new = make(shelf.folder(place).get(name))
+        lesson = new if isinstance(new, Lesson) else new.lesson
+        content = new if isinstance(new, Lesson) else new.data
+        written.append(lesson)
+        rejected = shelf.choices.rejected_rules()
+        wanted = [rule for rule in rejected if any(same_rule(rule, own) for own in lesson.rules)]
+        return Changes(lessons={(place, name): content}, choices=shelf.choices.readmit(wanted))
 
     project.prepare()
     lesson_store(machine, project, new_group()).change(change, "lessons add")
-    read_lessons(machine, project)  # what it depends on is as it is now
-    refresh(machine, project)
-    return Handled(found.lesson, place)
-
-
-def _readmitted(shelf: Shelf, lesson: Lesson) -> Choices:
-    """Whoever writes a rule by hand wants it, whatever was rejected before."""
-    return shelf.choices.readmit(
-        rule for rule in shelf.choices.rejected_rules() if any(alike(rule, own) for own in lesson.rules)
-    )
+    return Handled(written[-1], place)
 
 
 def _line(machine: Machine, text: str, what: str) -> str:

@@ -1,7 +1,6 @@
-"""Asks the model that the personal configuration names, over HTTP or through a command: once, and within a time limit.
+"""Asks the model that the personal configuration names, over HTTP or through a command: once, within a time limit.
 
-No lock is held by whoever calls this. What goes wrong is one line that holds nothing of the key and nothing of what the
-endpoint said: an error page may repeat both.
+Callers hold no lock. An error is one line without the key and without text of the endpoint, which may repeat the key.
 """
 
 from __future__ import annotations
@@ -149,14 +148,14 @@ def _post(endpoint: Endpoint, data: bytes, end: float, seconds: int) -> tuple[in
     import urllib.request
 
     class Stay(urllib.request.HTTPRedirectHandler):
-        """What is sent is for the place that was configured, and for no other."""
+        """Follows no redirect: the question is for the configured address only."""
 
         def redirect_request(self, *_: Any, **__: Any) -> None:
             return None
 
     handlers: list[urllib.request.BaseHandler] = [Stay()]
     if endpoint.loopback:
-        handlers.append(urllib.request.ProxyHandler({}))  # this machine is not asked through another one
+        handlers.append(urllib.request.ProxyHandler({}))  # no proxy for this machine
     opener = urllib.request.build_opener(*handlers)
     request = urllib.request.Request(endpoint.url, data=data, headers=endpoint.headers, method="POST")
     late = Unmetered(f"no answer within {seconds} s", where=endpoint.url)
@@ -181,7 +180,7 @@ def _post(endpoint: Endpoint, data: bytes, end: float, seconds: int) -> tuple[in
 
 
 def _body(answer: IO[bytes], end: float, late: ModelError) -> bytes:
-    """All that was said, read piece by piece: an endpoint that drips is not waited for."""
+    """Reads the answer piece by piece, so that an endpoint that drips cannot exceed the time limit."""
     read = getattr(answer, "read1", answer.read)
     data = b""
     while piece := read(_PIECE):

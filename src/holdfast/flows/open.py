@@ -128,7 +128,7 @@ def _lesson(machine: Machine, project: Project, wanted: str) -> Excerpt:
         if any(content_id("L", rule).casefold() == typed for rule in seen.lesson.rules)
     )
     seen = next(with_rule, None) or pick(lessons, wanted)
-    text = seen.found.data.decode("utf-8", "replace").rstrip()
+    text = seen.stored.data.decode("utf-8", "replace").rstrip()
     total = text.count("\n") + 1
     return Excerpt(
         path=f"lesson {seen.lesson.name} ({seen.state})",

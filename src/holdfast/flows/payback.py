@@ -1,9 +1,10 @@
-"""Counts what lessons cost and bring: for a session that ended, which were told, and what its calls then show."""
+"""Counts what lessons cost and bring: which a session was shown, and what its calls then show of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Literal
 
 from msgspec import Struct
@@ -16,7 +17,8 @@ from holdfast.core.shell import simple_commands, unquoted
 from holdfast.core.tokens import count_tokens
 from holdfast.flows.find_transcripts import SessionSource
 from holdfast.guard.hidden_text import visible
-from holdfast.lessons.notes import Payback
+from holdfast.lessons.choices import Payback
+from holdfast.lessons.proposals import Place
 from holdfast.lessons.states import lesson_store
 from holdfast.lessons.store import Shelf
 from holdfast.model.events import Event, ToolCall, ToolResult
@@ -28,10 +30,23 @@ from holdfast.store.project import Project
 
 MOST_CALLS = 20_000
 _SLACK_S = 2.0  # a trace has whole seconds
+_QUOTED = lazy_regex(r"`([^`]+)`")
+_GAP = lazy_regex(r"<[a-z]+>|…")
+_CHANGE = lazy_regex(r"cd \S+ && ")
 
 
-class _Everything:
-    """Whoever asks may read every line: nothing is counted up here that another session has counted."""
+class Call(Struct, frozen=True):
+    """A call as it ended: `command` of a shell, or the `paths` that it touched. `ok` is None where it is unknown."""
+
+    at: float | None
+    command: str
+    ok: bool | None
+    output: str = ""
+    paths: tuple[str, ...] = ()
+
+
+class _NoClaims:
+    """Every line may be read: counting calls claims no lines."""
 
     def repeated(self, key: str) -> bool:
         return False
@@ -41,7 +56,7 @@ class _Everything:
 
 
 def pay_back(machine: Machine, project: Project, session: str, transcript: SessionSource) -> None:
-    """Once for what was told: a session that is resumed and ends again is counted from where it was."""
+    """Counts what was injected since the session was last counted: it may be resumed and end again."""
     store = lesson_store(machine, project)
     shelf = store.read()
     since = shelf.record.paid_until(session)
@@ -49,7 +64,7 @@ def pay_back(machine: Machine, project: Project, session: str, transcript: Sessi
     found = list(_lessons_told(machine, shelf, told))
     if not found:
         return
-    calls = list(_calls(transcript))
+    calls = _calls(transcript)
     counted: dict[str, Payback] = {}
     for lesson, entry, tokens in found:
         at = _seconds(entry.time)
@@ -58,23 +73,19 @@ def pay_back(machine: Machine, project: Project, session: str, transcript: Sessi
         if known is None:  # what came of it is counted once, from the first time on
             after = [call for call in calls if at is None or call.at is None or call.at >= at - _SLACK_S]
             came = [came_of(rule, lesson.kind, after) for rule in lesson.rules]
-            new = Payback(
-                injected=1,
-                tokens=tokens,
-                last=at,
-                used=int("used" in came and "contradicted" not in came),
-                contradicted=int("contradicted" in came),
-            )
-        counted[lesson.name] = new if known is None else known.plus(new)
-    store.count(counted, session, max(entry.time for entry in told))
+            against = "contradicted" in came
+            known = Payback(used=int("used" in came and not against), contradicted=int(against))
+        counted[lesson.name] = known.plus(new)
+    until = max(entry.time for entry in told)
+    store.note(lambda record: record.count(counted, session, until))
 
 
 def _lessons_told(
     machine: Machine, shelf: Shelf, told: Iterable[Injection]
 ) -> Iterator[tuple[Lesson, Injection, int]]:
     """Every line that says a rule of a lesson, by its id or in its words."""
-    places = (shelf.personal, shelf.shared, shelf.candidates, shelf.local)
-    by_name = {found.lesson.name: found.lesson for place in places for found in place.lessons}
+    places: tuple[Place, ...] = ("personal", "shared", "candidates", "local")
+    by_name = {stored.lesson.name: stored.lesson for _, stored in shelf.lessons(*places)}
     rules = [
         (lesson, f"[{lesson.id}]", tuple(flat(visible(machine.clean(rule))) for rule in lesson.rules))
         for lesson in by_name.values()
@@ -87,19 +98,18 @@ def _lessons_told(
                     break
 
 
-def _calls(transcript: SessionSource) -> Sequence[Call]:
-    """How each call of a session ended. A transcript that cannot be read shows nothing."""
+def _calls(transcript: SessionSource) -> list[Call]:
+    """How each call of a session ended. An unreadable transcript shows nothing."""
     try:
         part = transcript.glance.part
-        reading = transcript.importer.open(transcript.path, 0, b"", _Everything(), part)
-        return list(_ended(reading.events()))
+        reading = transcript.importer.open(transcript.path, 0, b"", _NoClaims(), part)
+        return list(islice(_ended(reading.events()), MOST_CALLS))
     except (HoldfastError, OSError):
-        return ()
+        return []
 
 
 def _ended(events: Iterable[Event]) -> Iterator[Call]:
     open_calls: dict[str, ToolCall] = {}
-    count = 0
     for event in events:
         if isinstance(event, ToolCall) and event.action in ("shell", "read", "edit"):
             open_calls[event.call] = event
@@ -108,9 +118,6 @@ def _ended(events: Iterable[Event]) -> Iterator[Call]:
                 continue
             command = call.target if call.action == "shell" else ""
             yield Call(call.at, command, event.ok, event.text, call.paths)
-            count += 1
-            if count >= MOST_CALLS:
-                return
 
 
 def _seconds(time: str) -> float | None:
@@ -120,41 +127,16 @@ def _seconds(time: str) -> float | None:
         return None
 
 
-Came = Literal["used", "contradicted", ""]
-
-
-_QUOTED = lazy_regex(r"`([^`]+)`")
-
-
-_GAP = lazy_regex(r"<[a-z]+>|…")
-
-
-_CHANGE = lazy_regex(r"cd \S+ && ")
-
-
-_ARROW = "→"
-
-
-class Call(Struct, frozen=True):
-    """A call as it ended: `command` of a shell, or the `paths` that were touched. `ok` is None where nobody says."""
-
-    at: float | None
-    command: str
-    ok: bool | None
-    output: str = ""
-    paths: tuple[str, ...] = ()
-
-
-def came_of(rule: str, kind: LessonKind, calls: Iterable[Call]) -> Came:
-    """Of the calls after a rule was told. What speaks against it counts more than what followed it."""
-    before, arrow, after = rule.partition(_ARROW)
+def came_of(rule: str, kind: LessonKind, calls: Iterable[Call]) -> Literal["used", "contradicted", ""]:
+    """What the calls after a rule was injected show of it. A call against it counts more than calls that follow it."""
+    before, arrow, after = rule.partition("→")
     wanted = [_words(text) for text in _QUOTED.findall(after if arrow else rule)]
     failing = [_words(text) for text in _QUOTED.findall(before)] if arrow else []
     if kind in ("stumble", "pitfall") and not arrow:
         return ""  # "there is no `x` here": what was not done leaves no trace
     used = False
     for call in calls:
-        runs = [_unquoted(part.words) for part in simple_commands(call.command)] if call.command else []
+        runs = [tuple(map(unquoted, part.words)) for part in simple_commands(call.command)]
         followed = any(_is_subsequence(words, run) for words in wanted for run in runs) or any(
             _touches(words, call) for words in wanted
         )
@@ -172,10 +154,6 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(word for word in _CHANGE.sub("", text).split() if not _GAP.search(word))
 
 
-def _unquoted(words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(unquoted(word) for word in words)
-
-
 def _is_subsequence(words: Sequence[str], run: Sequence[str]) -> bool:
     """The same program with all these words in their order; others may stand between."""
     if not words or not run or words[0] != run[0]:
@@ -185,7 +163,7 @@ def _is_subsequence(words: Sequence[str], run: Sequence[str]) -> bool:
 
 
 def _touches(words: Sequence[str], call: Call) -> bool:
-    """A rule that names one file is followed by whoever reads or edits it."""
+    """Reading or editing the one file that a rule names follows the rule."""
     if len(words) != 1 or "/" not in words[0] or call.ok is False:
         return False
     return any(path == words[0] or path.endswith(f"/{words[0]}") for path in call.paths)

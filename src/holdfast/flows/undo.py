@@ -14,7 +14,7 @@ from holdfast.briefing.projects import memory_of
 from holdfast.core.errors import HoldfastError, NotFound, UsageError
 from holdfast.core.text_diff import count, unified
 from holdfast.flows.refresh import refresh
-from holdfast.lessons.notes import CHOICES, decode_choices
+from holdfast.lessons.choices import CHOICES, decode_choices
 from holdfast.lessons.states import lesson_store
 from holdfast.memory.store import MemoryStore
 from holdfast.store.machine import Machine

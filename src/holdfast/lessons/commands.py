@@ -1,25 +1,24 @@
-"""Commands that do a job here: those that sessions had to find, and nothing that they type unaided."""
+"""Commands that do a job here: lessons about those that sessions had to find, and those that sessions use lately."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
 
 from holdfast.core.patterns import lazy_regex
-from holdfast.core.tokens import count_tokens
-from holdfast.lessons.grounds import Exists, depends_on, evidence_of, slug
+from holdfast.lessons.grounds import IN_FOLDER, Exists, depends_on, evidence_of, slug
 from holdfast.model.events import Lived
 from holdfast.model.lesson import Fingerprint, Lesson, Ran
 
 MOST_OF_A_PURPOSE = 2
 MOST_TESTS = 3
-# Sessions that are watched before it is said what agents know as it is; until then what did a job is proposed.
+# Sessions to watch before we can tell which commands agents know anyway; until then every command is proposed.
 YOUNG = 4
 KNOWN_ANYWAY = 3
 GONE = ("task", "command", "target")  # causes of a stumble that say that what was tried is not defined
-# Sessions in a row, and half of all: what nobody called since may be no longer of this repository.
+# Sessions in a row, and half of all, without a call: the command may be gone from this repository.
 UNUSED = 20
 FINDERS = 2  # sessions that had to find a command: one that looked may have looked for something else
 _LABELS = {
@@ -38,7 +37,7 @@ _TASK = lazy_regex(
     r"(?:cd \S+ && )?(?:mise run|make|just|task|rake|(?:npm|pnpm|yarn|bun) run"
     r"|(?:pnpm|yarn)(?: --filter \S+)?(?! (?:exec|dlx|install|add|i|test)\b)) [\w:.-]+\Z"
 )
-_DEFAULT = lazy_regex(  # what anybody tries first: the tool's own word for it, nothing of this repository
+_DEFAULT = lazy_regex(  # what every agent tries first, in any repository
     r"(?:go (?:build|test|vet)|cargo (?:build|test|check|clippy|fmt)|(?:npm|pnpm|yarn|bun) (?:test|install|i)|yarn"
     r"|pytest|make|mix (?:test|compile|format)|(?:flutter|dart) (?:test|analyze|format)|dotnet (?:build|test)"
     r"|(?:npx |bunx )?(?:tsc --noEmit|prettier --write)|gofmt -w|ruff (?:check|format)|(?:uv|poetry) (?:sync|install)"
@@ -49,14 +48,23 @@ _SCRIPT = lazy_regex(
     r"\b(?:npm|pnpm|yarn|bun) run |\b(?:pnpm|yarn) (?!exec|dlx|install|add|i\b|-)(?=[\w:.-]+\Z)"
 )
 _THROUGH = lazy_regex(r"\b(?:npx|bunx|uvx|(?:pnpm|yarn|npm) (?:exec|dlx)(?: --)?|\./node_modules/\.bin/)\s*")
-_FOLDER = lazy_regex(r"cd (\S+) && ")
 _OF_ONE_FILE = lazy_regex(r"<(?:path|name)>")
+FEWEST = 3  # sessions that ran something; with fewer it is unknown what is usual
+HALF_LIFE = 30  # sessions
+LEAST = 0.1
+MOST = 5
+JOBS = ("test", "check", "lint", "format", "build", "types", "one test", "run", "generate")
+_OF_A_FILE = " <path>"
+_ELSEWHERE = lazy_regex(r"(?:^|[\s=\"'])(?:/|~|\$HOME\b|[A-Za-z]:[\\/])[\w.\\/-]*")  # a place of one machine
+STUMBLES = ("stumble", "pitfall")
+START_HALF_LIFE = 30  # sessions
+# A stumble that fewer of the latest sessions met costs every start more than it saves; it is told where it happens.
+LEAST_MET = 0.03
 Uses = list[tuple[Lived, Ran]]
 
 
 class Commands(NamedTuple):
-    """What does the jobs here: commands that had to be found, those that sessions ran at once, and rules for those
-    that are no longer defined, or that nobody calls any more."""
+    """Commands that sessions had to find, commands that they ran at once, and rules for commands that are gone."""
 
     found: list[Lesson]
     usual: list[Lesson]
@@ -68,7 +76,8 @@ def command_lessons(lived: Sequence[Lived], exists: Exists) -> Commands:
     number_of = {session.session: number for number, session in enumerate(lived)}
     gone = _Gone(lived)
     ranked = sorted(
-        _by_form(lived).items(), key=lambda pair: (-len(pair[1]), -number_of[pair[1][-1][0].session], pair[0])
+        _by_form(lived, number_of).items(),
+        key=lambda pair: (-len(pair[1]), -number_of[pair[1][-1][0].session], pair[0]),
     )
     tasks = {(purpose, _place(command)) for (purpose, command), _ in ranked if _TASK.match(command)}
     kept: dict[str, list[tuple[str, Uses]]] = {}
@@ -106,11 +115,11 @@ class _Gone:
 
     def since(self, command: str, used: int) -> bool:
         """Whether a command that was last used in this session was not there any more in a later one."""
-        program = _FOLDER.sub("", command).partition(" ")[0]
+        program = IN_FOLDER.sub("", command).partition(" ")[0]
         return max(self._tasks.get(command, -1), self._programs.get(program, -1)) > used
 
 
-def _by_form(lived: Sequence[Lived]) -> dict[tuple[str, str], Uses]:
+def _by_form(lived: Sequence[Lived], number_of: Mapping[str, int]) -> dict[tuple[str, str], Uses]:
     """What did each job, by the form that most sessions called it in: `npm run x` and `pnpm x` are one task."""
     forms: dict[tuple[str, str], dict[str, Uses]] = {}
     for session in lived:
@@ -125,13 +134,12 @@ def _by_form(lived: Sequence[Lived]) -> dict[tuple[str, str], Uses]:
         for command in sorted(spelled, key=lambda one: one != best):
             for session, ran in spelled[command]:
                 seen.setdefault(session.session, (session, ran))
-        order = {session.session: number for number, session in enumerate(lived)}
-        result[purpose, best] = sorted(seen.values(), key=lambda use: order[use[0].session])
+        result[purpose, best] = sorted(seen.values(), key=lambda use: number_of[use[0].session])
     return result
 
 
 def _place(command: str) -> str:
-    return found[1] if (found := _FOLDER.match(command)) else ""
+    return found[1] if (found := IN_FOLDER.match(command)) else ""
 
 
 def _stands_in(purpose: str, command: str, tasks: set[tuple[str, str]]) -> bool:
@@ -142,7 +150,7 @@ def _stands_in(purpose: str, command: str, tasks: set[tuple[str, str]]) -> bool:
 
 
 def is_default(command: str) -> bool:
-    """Whether it is what anybody tries first, and nothing of this repository."""
+    """Whether every agent tries this command first, in any repository."""
     return bool(_DEFAULT.fullmatch(command))
 
 
@@ -151,7 +159,7 @@ def _rule_for(purpose: str, command: str) -> str:
 
 
 def _tells(purpose: str, command: str, uses: Uses, known: list[tuple[str, Uses]]) -> bool:
-    """Whether a command is worth a word beside those that more sessions used."""
+    """Whether a command is worth a rule beside those that more sessions used."""
     if _DEFAULT.fullmatch(command) and purpose != "test":
         return False  # which tests there are is worth a word; that Go builds with `go build` is not
     if len(uses) == 1 and not _TASK.match(command):
@@ -163,7 +171,7 @@ def _tells(purpose: str, command: str, uses: Uses, known: list[tuple[str, Uses]]
 def _had_to_be_found(uses: Uses, *, young: bool) -> bool:
     """Whether telling a command saves a call: half of the sessions that ran it looked it up or tried another first.
 
-    While few sessions are known nobody can tell: what did a job is proposed until three ran it at once.
+    With few sessions that is unknown: a command is proposed until three of them ran it at once.
     """
     watched = [ran.sought for _, ran in uses if ran.sought is not None]
     if young or not watched:
@@ -172,7 +180,7 @@ def _had_to_be_found(uses: Uses, *, young: bool) -> bool:
 
 
 def _best(purpose: str, known: list[tuple[str, Uses]]) -> list[tuple[str, Uses]]:
-    """The most used, without what anybody would try first where there is something else."""
+    """The most used, without defaults where there is another command."""
     own = [one for one in known if not _DEFAULT.fullmatch(one[0])]
     return (own or known)[: MOST_TESTS if purpose == "test" else MOST_OF_A_PURPOSE]
 
@@ -196,18 +204,6 @@ def of_command(purpose: str, command: str, uses: Sequence[tuple[Lived, Ran]], ex
             for session, ran in uses
         ),
     )
-
-
-# The commands with which sessions here test, lint and build: for each job the one that most of the latest
-# ones used.
-
-FEWEST = 3  # sessions that ran something: before that nobody can say what is usual
-HALF_LIFE = 30  # sessions
-LEAST = 0.1
-MOST = 5
-JOBS = ("test", "check", "lint", "format", "build", "types", "one test", "run", "generate")
-_OF_A_FILE = " <path>"
-_ELSEWHERE = lazy_regex(r"(?:^|[\s=\"'])(?:/|~|\$HOME\b|[A-Za-z]:[\\/])[\w.\\/-]*")  # a place of one machine
 
 
 class InUse(Struct, frozen=True, kw_only=True):
@@ -249,7 +245,7 @@ def in_use(lived: Sequence[Lived]) -> list[InUse]:
             and chance >= LEAST
             and gone.get(command, -1) <= last[command]
             and not of_one_machine(command)
-            # Everybody knows how to do it with one file, or one test.
+            # Every agent knows how to do it with one file, or one test.
             and (job not in ("one test", "format") or not is_default(command))
         ):
             one = InUse(job=job, command=command, chance=chance, sessions=counts[job, command])
@@ -259,7 +255,7 @@ def in_use(lived: Sequence[Lived]) -> list[InUse]:
 
 
 def _placed(found: Sequence[InUse], misplaced: Collection[str]) -> Sequence[InUse]:
-    """Where a program works in its folder only: those that say the folder. A shell that was there did not have to."""
+    """Of a program that works in its folder only, the commands that name the folder, if there are any."""
     program = _program(found[0].command)
     said = [one for one in found if one.command.startswith("cd ") and _program(one.command) == program]
     return said if program in misplaced and said else found
@@ -285,23 +281,6 @@ def _chosen(job: str, found: Sequence[InUse]) -> InUse:
     return next((one for one in found if one.command == whole and 2 * one.chance >= first.chance), first)
 
 
-# Which lessons a session hears at its start, whatever it is asked: stumbles that recur, and commands for
-# every job.
-
-STUMBLE_BUDGET = 100  # contracts: of what a session is told at its start
-STUMBLES = ("stumble", "pitfall")
-START_HALF_LIFE = 30  # sessions
-# What fewer of the latest sessions met costs every start more than it saves; it is told where it happens.
-LEAST_MET = 0.03
-
-
-def strong_stumbles(lessons: Iterable[Lesson], budget: int = STUMBLE_BUDGET) -> list[str]:
-    """Rules that two sessions or more met, the most frequent first, within a budget of tokens."""
-    strong = [lesson for lesson in lessons if lesson.kind in STUMBLES and lesson.strong]
-    strong.sort(key=by_worth)
-    return within([rule for lesson in strong for rule in lesson.rules], budget)
-
-
 def lately_met(lesson: Lesson, sessions: Sequence[str]) -> float:
     """The share of these sessions, oldest first, that met a stumble; the latest count most.
 
@@ -319,29 +298,3 @@ def by_worth(lesson: Lesson) -> tuple[object, ...]:
     """Frequent ones first; of equals those that name a remedy, then the newest."""
     remedied = any("→" in rule for rule in lesson.rules)
     return -len(lesson.sessions), not remedied, -(lesson.captured_at or 0.0), lesson.name
-
-
-def opening(lessons: Sequence[Lesson], budget: int) -> list[str]:
-    """Stumbles that recur in half of the budget; commands in the other half, the most used first; what is left is for
-    what one session met, the newest first."""
-    told = strong_stumbles(lessons, budget // 2)
-    commands = sorted(
-        (lesson for lesson in lessons if lesson.kind == "command"), key=lambda lesson: -len(lesson.sessions)
-    )
-    doing = within([rule for lesson in commands for rule in lesson.rules], budget // 2)
-    once = [lesson for lesson in lessons if lesson.kind in STUMBLES and not lesson.strong]
-    once.sort(key=lambda lesson: -(lesson.captured_at or 0.0))
-    left = budget - sum(count_tokens(line) for line in (*told, *doing))
-    return [*told, *within([rule for lesson in once for rule in lesson.rules], left), *doing]
-
-
-def within(rules: Iterable[str], budget: int) -> list[str]:
-    """Rules that fit, in their order; one that is too long does not keep out the next."""
-    told: list[str] = []
-    left = budget
-    for rule in rules:
-        tokens = count_tokens(f"- {rule}")
-        if tokens <= left:
-            told.append(f"- {rule}")
-            left -= tokens
-    return told

@@ -1,20 +1,30 @@
-"""Whether a stumble still holds: later sessions in which the failing call worked, or its remedy failed, weaken it."""
+"""Weakens stumbles by later sessions in which the failing call worked, or its remedy failed."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.core.patterns import lazy_regex
-from holdfast.core.shell import name_of, names, simple_commands, unquoted
+from holdfast.core.shell import Simple, name_of, names, simple_commands, unquoted
+from holdfast.lessons.causes import CAUSES, UNKNOWN, Cause
 from holdfast.model.events import Lived
 from holdfast.model.lesson import Stumble
 from holdfast.sessions.command_words import subject_of
 
+HARDLY = 3  # sessions that speak as loud as one
+_SWITCHES_VERSION = lazy_regex(r"\b(?:nvm|fnm|mise|volta|asdf|nodenv|rbenv|pyenv|proto|sdk)\b|\bPATH=")
+LATEST = 10  # sessions that show which machine is worked on
+_LEADS_AWAY = lazy_regex(r"[/~]|export PATH=[/~]")  # a place of one machine
+_OF_A_PLATFORM = names(
+    "cat grep egrep sed awk date find ls readlink realpath stat xargs head tail sort tar cp mv mktemp base64 split"
+)
+_MACHINE = lazy_regex(r"(/(?:Users|home)/[^/]+|[A-Za-z]:[\\/]Users[\\/][^\\/]+|/[^/]+|[A-Za-z]:)")
 
-class Seen(Struct, frozen=True):
+
+class Sighting(Struct, frozen=True):
     """One stumble in one session."""
 
     session: str
@@ -32,13 +42,21 @@ class Recurring(Struct, frozen=True, kw_only=True):
     tried: str
     failed: str
     instead: str
-    seen: tuple[Seen, ...]
+    seen: tuple[Sighting, ...]
     others: tuple[str, ...] = ()  # what helped as well, in other places
     only: str = ""  # the agent whose sessions met it, where others did not
 
     @property
+    def known(self) -> Cause:
+        return CAUSES.get(self.cause, UNKNOWN)
+
+    @property
+    def session_ids(self) -> set[str]:
+        return {one.session for one in self.seen}
+
+    @property
     def sessions(self) -> int:
-        return len({one.session for one in self.seen})
+        return len(self.session_ids)
 
     @property
     def agents(self) -> frozenset[str]:
@@ -53,28 +71,14 @@ class Recurring(Struct, frozen=True, kw_only=True):
         return f"{self.cause}|{self.subject}|{','.join(self.tokens)}"
 
 
-HARDLY = 3  # sessions that speak as loud as one
-_CONTRADICTED_BY_USE = frozenset(["program", "flag", "task", "command"])
-_SWITCHES_VERSION = lazy_regex(r"\b(?:nvm|fnm|mise|volta|asdf|nodenv|rbenv|pyenv|proto|sdk)\b|\bPATH=")
-
-
-LATEST = 10  # sessions that show which machine is worked on
-_LEADS_AWAY = lazy_regex(r"[/~]|export PATH=[/~]")  # a place of one machine
-_ON_A_MACHINE = frozenset(["program", "tool", "glob", "engine", "managed", "untrusted"])
-_OF_A_PLATFORM = names(
-    "cat grep egrep sed awk date find ls readlink realpath stat xargs head tail sort tar cp mv mktemp base64 split"
-)
-_MACHINE = lazy_regex(r"(/(?:Users|home)/[^/]+|[A-Za-z]:[\\/]Users[\\/][^\\/]+|/[^/]+|[A-Za-z]:)")
-
-
 def machine_of(cwd: str) -> str:
-    """Whose machine a session ran on, as far as its folder tells: a name at home, else the folder at the top."""
+    """The machine that a session ran on, by its folder: the home directory, else the top folder."""
     return match[1] if (match := _MACHINE.match(cwd)) else ""
 
 
 def _of_the_machine(item: Recurring) -> bool:
-    """What another machine may have, or lack: programs, shells, and options of the tools that systems bring."""
-    return item.cause in _ON_A_MACHINE or (item.cause == "flag" and item.subject in _OF_A_PLATFORM)
+    """Whether another machine may differ: in programs, shells, and options of system tools."""
+    return item.known.of_machine or (item.cause == "flag" and item.subject in _OF_A_PLATFORM)
 
 
 class Touched:
@@ -100,8 +104,8 @@ class Touched:
 
 
 def still(item: Recurring, lived: Sequence[Lived], touched: Touched) -> Recurring | None:
-    """The stumble as strong as it is after sessions in which the failing call worked."""
-    met = {one.session for one in item.seen}
+    """The stumble without the sessions that later ones outweigh; None when none is left."""
+    met = item.session_ids
     last = max(touched.number[session] for session in met)
     if _of_the_machine(item):
         latest = {machine_of(session.cwd) for session in lived[-LATEST:]}
@@ -117,7 +121,7 @@ def still(item: Recurring, lived: Sequence[Lived], touched: Touched) -> Recurrin
         item.cause == "program" and not _LEADS_AWAY.match(item.instead) and _comes_and_goes(item, lived, met)
     ):
         return None
-    elif item.cause in _CONTRADICTED_BY_USE:
+    elif item.known.over_by_use:
         against = sum(1 for session in lived[last + 1 :] if _uses(session, item))
     elif item.cause == "blocked":
         against = _went_through(item, lived[last + 1 :])
@@ -154,14 +158,16 @@ def _went_through(item: Recurring, later: Sequence[Lived]) -> int:
     return called // HARDLY if any(one.stumble.sometimes for one in item.seen) else called
 
 
-def _calls(session: Lived, token: str) -> bool:
+def _parts(session: Lived, word: str) -> Iterator[Simple]:
+    """The simple commands of the session's command lines that contain a word."""
     for command in session.commands:
-        if token.split()[0] in command and any(
-            part.words and not part.variables and f"{subject_of(part)} ".startswith(f"{token} ")
-            for part in simple_commands(command)
-        ):
-            return True
-    return False
+        if word in command:
+            yield from (part for part in simple_commands(command) if part.words)
+
+
+def _calls(session: Lived, token: str) -> bool:
+    parts = (part for part in _parts(session, token.split()[0]) if not part.variables)
+    return any(f"{subject_of(part)} ".startswith(f"{token} ") for part in parts)
 
 
 def _comes_and_goes(item: Recurring, lived: Sequence[Lived], met: Collection[str]) -> bool:
@@ -182,18 +188,11 @@ def _runs_as_it_is(session: Lived, program: str) -> bool:
 
 def _uses(session: Lived, item: Recurring) -> bool:
     token = item.tokens[0]
-    for command in session.commands:
-        if token not in command:
-            continue
-        for part in simple_commands(command):
-            if not part.words:
-                continue
-            if item.cause == "program":
-                if name_of(part.words[0]) == token:
-                    return True
-            elif any(_is(word, token) for word in part.words[1:]) and subject_of(part, token) == item.subject:
-                return True
-    return False
+    parts = _parts(session, token)
+    if item.cause == "program":
+        return any(name_of(part.words[0]) == token for part in parts)
+    named = (part for part in parts if any(_is(word, token) for word in part.words[1:]))
+    return any(subject_of(part, token) == item.subject for part in named)
 
 
 def _is(word: str, token: str) -> bool:

@@ -1,8 +1,8 @@
-"""What a model answered, held against what it was shown: lessons that stand on the session, and why others do not.
+"""What a model is asked about a session, and which lessons of its answer stand on that session. Sends nothing.
 
-A model says what it is told to say, also by whoever wrote the file that the session read. So nothing of its answer is
-believed: a lesson must quote the session, and every command, path, flag and address in its rule must have been run or
-named by the user there.
+A model repeats what it reads, also from a hostile file that the session read. So nothing of its answer is believed: a
+lesson must quote the session, and every command, path, flag and address in its rule must have been run there or named
+by the user.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from holdfast.core.names import safe_name
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.tokens import count_tokens
 from holdfast.guard.hidden_text import visible, why_line_refused, why_target_refused
+from holdfast.lessons.markdown import one_line
 from holdfast.model.events import DistilledSession
-from holdfast.model.lesson import BY_MODEL, Fingerprint, Lesson, LessonEvidence, LessonKind
-
-# What a model is shown of a session, and asked: the lessons of it, as JSON. Pure; nothing is sent from here.
+from holdfast.model.lesson import BY_MODEL, Experience, Fingerprint, Lesson, LessonEvidence, LessonKind
 
 MOST_INPUT = 4_000  # tokens of all that is sent, by our counter
 MOST_OUTPUT = 600
@@ -31,7 +30,24 @@ MOST_LESSONS = 6
 LONGEST_LINE = 300
 FEWEST_CALLS = 5  # of a session that is worth a question when nothing else speaks for it
 
+LONGEST_ANSWER = 64_000
+LONGEST_RULE = 240
+SHORTEST_RULE = 12
+SHORTEST_QUOTE = 6
+MOST_FILES = 3
+AGAIN = "It is asked again when the next session ends"
+
+_NAME = lazy_regex(r"[a-z0-9]+(?:-[a-z0-9]+){0,9}")
+_BLOCK = lazy_regex(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL)
+_SPAN = lazy_regex(r"`+([^`]+)`+")
+_ANYTHING = lazy_regex(r"<[\w .-]+>|…|\.\.\.")  # a placeholder in a command
+_PLAIN = lazy_regex(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", re.UNICODE)
+_COMMON = frozenset(["and/or", "e.g", "i.e", "etc", "vs", "->", "→", "=>", "-", "–", "—", "&", "+", "="])
+_LONG = 5  # characters of a word that is known again within another
+_EDGES = "\"'`.,:;!?()[]{}*“”‘’"
+
 Source = Literal["user", "ran", "output", "agent"]
+Note = tuple[str, str, Source]  # a label, the text, and who said it
 
 INSTRUCTIONS = f"""\
 You read notes on one session of a coding agent and name what the next session in this repository should know:
@@ -70,10 +86,8 @@ class Material(Struct, frozen=True, kw_only=True):
     sections: tuple[tuple[str, tuple[Shown, ...]], ...]
     files: frozenset[str]
 
-    @property
-    def lines(self) -> Iterator[Shown]:
-        for _, lines in self.sections:
-            yield from lines
+    def lines(self, *sources: Source) -> list[Shown]:
+        return [line for _, lines in self.sections for line in lines if not sources or line.source in sources]
 
     def prompt(self, fence: str) -> str:
         """The notes between the marks of this call. `fence` are six random characters."""
@@ -92,53 +106,29 @@ def worth_asking(record: DistilledSession) -> bool:
 def material(record: DistilledSession, clean: Callable[[str], str]) -> Material:
     """The notes on a session, each part within its share of the tokens. `clean` takes out what must not leave."""
     lived = record.experience
-
-    def one(label: str, text: str, source: Source) -> Shown | None:
-        said = _line(clean(text))
-        return Shown(f"{label} {said}" if label else said, said, source) if said else None
-
-    def user() -> Iterator[Shown | None]:
-        texts = [record.goal, *(item.text for item in lived.corrections), *record.prompts]
-        for text in dict.fromkeys(texts):
-            yield from (one("-", line, "user") for line in text.splitlines()[:12])
-
-    def stumbles() -> Iterator[Shown | None]:
-        for item in lived.stumbles:
-            yield one("failed:", item.tried, "ran")
-            yield one("  said:", item.failed, "output")
-            if item.instead:
-                yield one("  instead:", item.instead, "ran")
-
-    def commands() -> Iterator[Shown | None]:
-        for item in lived.commands:
-            yield one(f"worked ({item.purpose}):", item.command, "ran")
-            yield one("  said:", item.line, "output") if item.line else None
-
-    def tasks() -> Iterator[Shown | None]:
-        for task in record.tasks:
-            told = f"{task.title} ({task.reason})" if task.reason else task.title
-            yield one(f"{task.status}:", told, "agent")
-        for finding in record.harvest.findings:
-            yield one("found:", finding.text, "agent")
-
+    known = {item.command for item in lived.commands}
+    user = [record.goal, *(item.text for item in lived.corrections), *record.prompts]
     edited = [touch.path for touch in record.files if touch.edits]
     read = [touch.path for touch in record.files if not touch.edits]
-    known = {item.command for item in lived.commands}
-    # Shares add up to what is left of MOST_INPUT by the instructions.
-    parts: tuple[tuple[str, Iterable[Shown | None], int], ...] = (
-        ("What the user said", user(), 1_000),
-        ("Calls that failed, and what worked instead", stumbles(), 900),
-        ("Commands that did a job", commands(), 500),
-        ("Other commands", (one("ran:", line, "ran") for line in record.commands if line not in known), 220),
-        ("Files", (one("", path, "ran") for path in (*edited, *read)), 200),
-        ("Tasks, in the agent's words", tasks(), 350),
+    # Shares add up to what the instructions leave of MOST_INPUT.
+    parts: tuple[tuple[str, int, Iterable[Note]], ...] = (
+        (
+            "What the user said",
+            1_000,
+            (("-", line, "user") for text in dict.fromkeys(user) for line in text.splitlines()[:12]),
+        ),
+        ("Calls that failed, and what worked instead", 900, _stumbles(lived)),
+        ("Commands that did a job", 500, _commands(lived)),
+        ("Other commands", 220, (("ran:", line, "ran") for line in record.commands if line not in known)),
+        ("Files", 200, (("", path, "ran") for path in (*edited, *read))),
+        ("Tasks, in the agent's words", 350, _tasks(record)),
         (
             "The agent's last message",
-            (one("", line, "agent") for line in record.final_message.splitlines()),
             300,
+            (("", line, "agent") for line in record.final_message.splitlines()),
         ),
     )
-    sections = [(title, _within(share, lines)) for title, lines, share in parts]
+    sections = [(title, _within(share, notes, clean)) for title, share, notes in parts]
     return Material(
         session=record.session,
         at=record.ended or record.started,
@@ -147,47 +137,41 @@ def material(record: DistilledSession, clean: Callable[[str], str]) -> Material:
     )
 
 
-def _line(text: str) -> str:
-    flat = " ".join(visible(text).split())
-    return flat if len(flat) <= LONGEST_LINE else f"{flat[: LONGEST_LINE - 1]}…"
+def _stumbles(lived: Experience) -> Iterator[Note]:
+    for item in lived.stumbles:
+        yield "failed:", item.tried, "ran"
+        yield "  said:", item.failed, "output"
+        yield "  instead:", item.instead, "ran"
 
 
-def _within(share: int, lines: Iterable[Shown | None]) -> tuple[Shown, ...]:
-    """As many lines from the beginning as fit, each once."""
+def _commands(lived: Experience) -> Iterator[Note]:
+    for item in lived.commands:
+        yield f"worked ({item.purpose}):", item.command, "ran"
+        yield "  said:", item.line, "output"
+
+
+def _tasks(record: DistilledSession) -> Iterator[Note]:
+    for task in record.tasks:
+        yield f"{task.status}:", f"{task.title} ({task.reason})" if task.reason else task.title, "agent"
+    for finding in record.harvest.findings:
+        yield "found:", finding.text, "agent"
+
+
+def _within(share: int, notes: Iterable[Note], clean: Callable[[str], str]) -> tuple[Shown, ...]:
+    """As many lines from the beginning as fit, each once and without what must not leave."""
     taken: dict[str, Shown] = {}
-    for line in lines:
-        if line is None or line.text in taken:
+    for label, text, source in notes:
+        said = one_line(visible(clean(text)))
+        if len(said) > LONGEST_LINE:
+            said = f"{said[: LONGEST_LINE - 1]}…"
+        line = f"{label} {said}" if label else said
+        if not said or line in taken:
             continue
-        share -= count_tokens(line.text)
+        share -= count_tokens(line)
         if share < 0:
             break
-        taken[line.text] = line
+        taken[line] = Shown(line, said, source)
     return tuple(taken.values())
-
-
-def tokens_of(*texts: str) -> int:
-    return sum(map(count_tokens, texts))
-
-
-def by_source(lines: Iterable[Shown], *sources: Source) -> Sequence[Shown]:
-    return [line for line in lines if line.source in sources]
-
-
-LONGEST_ANSWER = 64_000
-LONGEST_RULE = 240
-SHORTEST_RULE = 12
-SHORTEST_QUOTE = 6
-MOST_FILES = 3
-AGAIN = "It is asked again when the next session ends"
-
-_NAME = lazy_regex(r"[a-z0-9]+(?:-[a-z0-9]+){0,9}")
-_BLOCK = lazy_regex(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL)
-_SPAN = lazy_regex(r"`+([^`]+)`+")
-_ANYTHING = lazy_regex(r"<[\w .-]+>|…|\.\.\.")  # a placeholder in a command
-_PLAIN = lazy_regex(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", re.UNICODE)
-_COMMON = frozenset(["and/or", "e.g", "i.e", "etc", "vs", "->", "→", "=>", "-", "–", "—", "&", "+", "="])
-_LONG = 5  # characters of a word that is known again within another
-_EDGES = "\"'`.,:;!?()[]{}*“”‘’"
 
 
 class _Raw(Struct, frozen=True, forbid_unknown_fields=True):
@@ -239,7 +223,7 @@ def _lesson(one: _Raw, shown: Material, model: str) -> Lesson:
     rule = " ".join(one.rule.split())
     targets = [path for path in dict.fromkeys(one.files) if path in shown.files]
     evidence = LessonEvidence(
-        session=shown.session, at=shown.at, line=f"{BY_MODEL}{model}: {_flat(one.evidence)}"
+        session=shown.session, at=shown.at, line=f"{BY_MODEL}{model}: {one_line(one.evidence)}"
     )
     return Lesson(
         name=one.name,
@@ -258,10 +242,9 @@ class _Ground:
     """What a rule may stand on: lines that can be quoted, commands that ran, words of the user."""
 
     def __init__(self, shown: Material) -> None:
-        lines = list(shown.lines)
-        self._quotable = by_source(lines, "user", "ran", "output")
-        self._user = [_flat(line.said) for line in by_source(lines, "user")]
-        self._ran = [_flat(line.said) for line in by_source(lines, "ran")]
+        self._quotable = shown.lines("user", "ran", "output")
+        self._user = [one_line(line.said) for line in shown.lines("user")]
+        self._ran = [one_line(line.said) for line in shown.lines("ran")]
         self._all = "\n".join((*self._user, *self._ran))
         self._words = {word.strip(_EDGES) for word in self._all.split()}
 
@@ -269,12 +252,12 @@ class _Ground:
         """'' when a lesson stands on the session."""
         if reason := _why_not_text(one):
             return reason
-        quote = _flat(one.evidence)
+        quote = one_line(one.evidence)
         sources = {
             line.source
             for line in self._quotable
-            if quote in (_flat(line.said), _flat(line.text))
-            or (len(quote) >= SHORTEST_QUOTE and quote in _flat(line.text))
+            if quote in (one_line(line.said), one_line(line.text))
+            or (len(quote) >= SHORTEST_QUOTE and quote in one_line(line.text))
         }
         if not sources:
             return "its evidence is no line of the session that could show it"
@@ -284,7 +267,7 @@ class _Ground:
 
     def _why_not_grounded(self, rule: str) -> str:
         for span in _SPAN.findall(rule):
-            if not self._was_there(_flat(span)):
+            if not self._was_there(one_line(span)):
                 return "it names a command or path that the session neither ran nor was told by the user"
         rest = _SPAN.sub(" ", rule)
         for word in rest.split():
@@ -335,10 +318,6 @@ def _in_order(words: Sequence[str], line: Sequence[str]) -> bool:
     return all(word in rest for word in words)
 
 
-def _flat(text: str) -> str:
-    return " ".join(text.split())
-
-
 def says_the_same(one: Lesson, known: Lesson) -> bool:
     """Whether a known lesson of the same kind already names every command of a new one: then it says nothing new.
 
@@ -346,6 +325,6 @@ def says_the_same(one: Lesson, known: Lesson) -> bool:
     """
     if one.kind != known.kind or one.kind not in ("stumble", "command"):
         return False
-    there = [_flat(span) for rule in known.rules for span in _SPAN.findall(rule)]
-    spans = [_flat(span) for rule in one.rules for span in _SPAN.findall(rule)]
+    there = [one_line(span) for rule in known.rules for span in _SPAN.findall(rule)]
+    spans = [one_line(span) for rule in one.rules for span in _SPAN.findall(rule)]
     return bool(spans) and all(any(span in other for other in there) for span in spans)

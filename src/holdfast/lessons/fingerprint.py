@@ -1,4 +1,4 @@
-"""Whether what a lesson depends on is still as it was: only stat where nothing changed, a hash where something did.
+"""Checks whether what a lesson depends on is unchanged: by stat alone where it is, by a hash where it may not be.
 
 A file stands for its content (line ends aside), `file#field` for that value alone, a glob for the names and contents of
 the files that match, and a folder for its layout: subfolders by name, files by ending. One test more in `tests/` is
@@ -8,26 +8,23 @@ the same folder; `tests/` gone, or its `.test.ts` turned `.spec.ts`, is not.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.lessons import fingerprint_content as content
-from holdfast.lessons.fingerprint_content import Place, Renames
+from holdfast.lessons.fingerprint_content import FileStat, Renames, TargetError
 from holdfast.model.lesson import PRESENT, Fingerprint
-
-# What a fingerprint may name, and where that is: a file, a folder, a glob or a field, always inside the
-# repository.
 
 Kind = Literal["file", "folder", "glob", "field"]
 MOST_CHARACTERS = 500
 MOST_KEYS = 32
-
-
-class Refused(ValueError):
-    """A target that must not be looked at; says why."""
+RACY_NS = 2_000_000_000  # a file that changed this recently may change again within one tick of its clock
+_KEY = lazy_regex(r""" "((?:\\.|[^"\\])*)" | '((?:\\.|[^'\\])*)' | ([^."'][^.]*) """, re.VERBOSE | re.DOTALL)
 
 
 class Target(Struct, frozen=True):
@@ -37,11 +34,16 @@ class Target(Struct, frozen=True):
     path: str
     keys: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        if self.kind == "field":
+            return f"{self.path}#{field_text(self.keys)}"
+        return f"{self.path}/" if self.kind == "folder" else self.path
+
 
 def parse_target(text: str) -> Target:
-    """Raises Refused for whatever could leave the repository or enter `.git`."""
+    """Raises TargetError for whatever could leave the repository or enter `.git`."""
     if not text or len(text) > MOST_CHARACTERS:
-        raise Refused("is empty or too long")
+        raise TargetError("is empty or too long")
     path, mark, field = text.partition("#")
     is_folder = path.endswith("/") and not mark
     path = path.removeprefix("./").rstrip("/") if is_folder else path.removeprefix("./")
@@ -55,52 +57,35 @@ def parse_target(text: str) -> Target:
 
 def _refuse_unsafe(path: str) -> None:
     if not path.isprintable() or any(sign in path for sign in "\\:"):
-        raise Refused("holds a character that no path here may have")
+        raise TargetError("holds a character that no path here may have")
     if path.startswith(("/", "~")):
-        raise Refused("is not relative to the repository")
+        raise TargetError("is not relative to the repository")
     for part in path.split("/"):
         bare = part.rstrip(" .").lower()  # as some file systems read them
         if part == ".." or not bare:
-            raise Refused("has a part that is empty or leads upwards")
+            raise TargetError("has a part that is empty or leads upwards")
         if bare in (".git", "git~1"):
-            raise Refused("is in .git")
+            raise TargetError("is in .git")
 
 
 def parse_field(text: str) -> tuple[str, ...]:
     """`scripts.test`, `jobs.0.name`, `scripts."build.prod"`: keys by dots, those with dots in quotes."""
     keys: list[str] = []
-    rest = text
+    at = 0
     while True:
-        if rest[:1] in ('"', "'"):
-            key, rest = _quoted(rest)
-        else:
-            cut = len(rest) if "." not in rest else rest.index(".")
-            key, rest = rest[:cut], rest[cut:]
-            if not key:
-                raise Refused("has an empty part in its field")
-        keys.append(key)
+        match = _KEY.match(text, at)
+        if match is None and text.startswith(('"', "'"), at):
+            raise TargetError("has a quotation mark in its field that is not closed")
+        if match is None:
+            raise TargetError("has an empty part in its field")
+        keys.append(match[3] or re.sub(r"\\(.)", r"\1", match[1] or match[2] or "", flags=re.DOTALL))
+        at = match.end() + 1
         if len(keys) > MOST_KEYS:
-            raise Refused(f"has more than {MOST_KEYS} parts in its field")
-        if not rest:
+            raise TargetError(f"has more than {MOST_KEYS} parts in its field")
+        if at > len(text):
             return tuple(keys)
-        if not rest.startswith("."):
-            raise Refused("has something after a quoted part of its field")
-        rest = rest[1:]
-
-
-def _quoted(text: str) -> tuple[str, str]:
-    quote, at, key = text[0], 1, ""
-    while at < len(text):
-        sign = text[at]
-        if sign == "\\" and at + 1 < len(text):
-            key += text[at + 1]
-            at += 2
-            continue
-        if sign == quote:
-            return key, text[at + 1 :]
-        key += sign
-        at += 1
-    raise Refused("has a quotation mark in its field that is not closed")
+        if text[at - 1] != ".":
+            raise TargetError("has something after a quoted part of its field")
 
 
 def field_text(keys: tuple[str, ...]) -> str:
@@ -110,7 +95,7 @@ def field_text(keys: tuple[str, ...]) -> str:
 
 
 def place_of(root: str, path: str) -> str:
-    """The absolute path of something inside; Refused where a link leads out of the repository or into `.git`.
+    """The absolute path of something inside; TargetError where a link leads out of the repository or into `.git`.
 
     `root` must be resolved already.
     """
@@ -118,25 +103,20 @@ def place_of(root: str, path: str) -> str:
     try:
         real = os.path.realpath(full)
     except (OSError, ValueError):
-        raise Refused("cannot be followed") from None
+        raise TargetError("cannot be followed") from None
     if real != root and not real.startswith(root + os.sep):
-        raise Refused("leads out of the repository")
+        raise TargetError("leads out of the repository")
     inside = real[len(root) + 1 :].split(os.sep)
     if any(part.lower() == ".git" for part in inside):
-        raise Refused("leads into .git")
+        raise TargetError("leads into .git")
     return full
 
 
-RACY_NS = (
-    2_000_000_000  # a file that changed this shortly before may change again within one tick of its clock
-)
-
-
 class Stamp(Struct, frozen=True):
-    """What was seen: the digest, and the places (path, size, mtime_ns) that are as they were while it holds."""
+    """What was seen: the digest, and the files (path, size, mtime_ns) that are unchanged while it holds."""
 
     digest: str
-    places: tuple[Place, ...] = ()
+    places: tuple[FileStat, ...] = ()
     value: str = ""  # a short field, redacted: to say later what it was
 
 
@@ -218,26 +198,26 @@ def check(
                 pass
         key = (target, item.digest)
         if key not in looked:
-            looked[key] = look.judged(item, kept)
+            looked[key] = look.judge(item, kept)
         verdicts.append(looked[key])
     return Checked(tuple(verdicts), kept)
 
 
-def take(
-    root: str | os.PathLike[str], target: str, *, clean: Callable[[str], str] | None = None
-) -> Fingerprint | Missing | Unreadable:
+def take(root: str | os.PathLike[str], target: str) -> Fingerprint | Missing | Unreadable:
     """A fingerprint of what is there now, for a lesson that is being written."""
-    found = _Look(os.path.realpath(root), {}, None, clean).judged(Fingerprint(target=target), {})
-    if isinstance(found, Same):
-        return Fingerprint(target=target, digest=found.digest)
-    return (
-        found if isinstance(found, Missing) else Unreadable(target, getattr(found, "why", "cannot be read"))
-    )
+    verdict = _Look(os.path.realpath(root), {}, None, None).judge(Fingerprint(target=target), {})
+    if isinstance(verdict, Same):
+        return Fingerprint(target=target, digest=verdict.digest)
+    if isinstance(verdict, Missing):
+        return verdict
+    return Unreadable(target, getattr(verdict, "why", "cannot be read"))
 
 
-def places_of(fingerprints: Iterable[Fingerprint], stamps: Mapping[str, Stamp]) -> tuple[Place, ...] | None:
-    """The rows for the hook: while all are as they were, the lesson holds. None: it cannot tell."""
-    rows: dict[str, Place] = {}
+def places_of(
+    fingerprints: Iterable[Fingerprint], stamps: Mapping[str, Stamp]
+) -> tuple[FileStat, ...] | None:
+    """The files that a hook stats: while all are unchanged, the lesson holds. None where stat cannot tell."""
+    rows: dict[str, FileStat] = {}
     for item in fingerprints:
         stamp = stamps.get(item.target)
         if stamp is None or stamp.digest != item.digest or not stamp.places:
@@ -259,18 +239,18 @@ class _Look:
         self._parsed: dict[str, Any] = {}
         self._renames = Renames(root)
 
-    def judged(self, item: Fingerprint, kept: dict[str, Stamp]) -> Verdict:
+    def judge(self, item: Fingerprint, kept: dict[str, Stamp]) -> Verdict:
         try:
             target = parse_target(item.target)
-            stamp = self._stamped(target)
-        except (Refused, content.Unreadable, content.FieldError) as error:
+            stamp = self._stamp(target)
+        except TargetError as error:
             return Unreadable(item.target, str(error))
         except FileNotFoundError:
             return self._gone(item, target)
+        except LookupError:
+            return Missing(item.target, "the file has no such field")
         except (OSError, ValueError, MemoryError) as error:
             return Unreadable(item.target, f"cannot be read: {type(error).__name__}")
-        if stamp is None:
-            return Missing(item.target, "the file has no such field")
         before = self.stamps.get(item.target)
         if item.digest == PRESENT:
             stamp = Stamp(PRESENT, stamp.places)
@@ -281,22 +261,20 @@ class _Look:
             return Same(item.target, stamp.digest)
         old, new = "", stamp.value
         if before is not None and before.digest == item.digest:
-            kept.setdefault(
-                item.target, replace(before, places=())
-            )  # so that it can still be said what it was
+            kept.setdefault(item.target, replace(before, places=()))  # to say later what it was
             old = before.value
         what = f"{old} → {new}" if old and new else f"now {new}" if new else ""
         return Changed(item.target, stamp.digest, what)
 
-    def _stamped(self, target: Target) -> Stamp | None:
-        """What is there now; None where a file lacks the field. FileNotFoundError where there is nothing."""
+    def _stamp(self, target: Target) -> Stamp:
+        """What is there now. FileNotFoundError where there is nothing, LookupError where a file lacks the field."""
         if target.kind == "glob":
             place_of(self.root, content.fixed_part(target.path))
             digest, places = content.digest_glob(self.root, target.path)
             return Stamp(digest, tuple(places))
         full = place_of(self.root, target.path)
         try:
-            place = content.place_at(self.root, target.path)
+            place = content.stat_of(self.root, target.path)
         except NotADirectoryError:
             raise FileNotFoundError(target.path) from None
         if target.kind == "field":
@@ -307,15 +285,12 @@ class _Look:
             raise FileNotFoundError(target.path)
         return Stamp(content.digest_file(full), (place,))
 
-    def _field(self, target: Target, full: str, place: Place) -> Stamp | None:
+    def _field(self, target: Target, full: str, place: FileStat) -> Stamp:
         if target.path not in self._parsed:
-            self._parsed[target.path] = content.parse_fields(
-                os.path.basename(target.path), content.read_regular(full, content.MOST_FIELD_BYTES)
-            )
+            data = content.read_regular(full, content.MOST_FIELD_BYTES)
+            self._parsed[target.path] = content.parse_fields(os.path.basename(target.path), data)
         value = content.find_field(self._parsed[target.path], target.keys)
-        if isinstance(value, content.Absent):
-            return None
-        quoted = self._clean(content.shown(value)) if self._clean else ""
+        quoted = self._clean(content.quotable(value)) if self._clean else ""
         return Stamp(content.digest_of(content.canonical(value)), (place,), quoted)
 
     def _gone(self, item: Fingerprint, target: Target) -> Verdict:
@@ -326,25 +301,19 @@ class _Look:
             if target.kind == "field" and os.path.basename(path) != os.path.basename(target.path):
                 return False
             try:
-                moved = self._stamped(parse_target(_named(replace(target, path=path))))
-            except (Refused, content.Unreadable, content.FieldError, OSError, ValueError):
+                digest = self._stamp(parse_target(str(replace(target, path=path)))).digest
+            except (LookupError, OSError, ValueError):
                 return False
-            return moved is not None and moved.digest == item.digest != content.digest_of(b"")
+            return digest == item.digest != content.digest_of(b"")
 
-        to = self._renames.followed(target.path, target.kind == "folder", fits)
+        to = self._renames.follow(target.path, target.kind == "folder", fits)
         if not to:
             return Missing(item.target)
-        name = _named(replace(target, path=to))
+        name = str(replace(target, path=to))
         try:
-            moved = self._stamped(parse_target(name))
-        except (Refused, content.Unreadable, content.FieldError, OSError, ValueError):
-            return Missing(item.target, f"renamed to {to}, which cannot be read")
-        if moved is None:
+            digest = self._stamp(parse_target(name)).digest
+        except LookupError:
             return Missing(item.target, f"renamed to {to}, which has no such field")
-        return Renamed(item.target, name, moved.digest, not item.digest or moved.digest == item.digest)
-
-
-def _named(target: Target) -> str:
-    if target.kind == "field":
-        return f"{target.path}#{field_text(target.keys)}"
-    return f"{target.path}/" if target.kind == "folder" else target.path
+        except (OSError, ValueError):
+            return Missing(item.target, f"renamed to {to}, which cannot be read")
+        return Renamed(item.target, name, digest, not item.digest or digest == item.digest)

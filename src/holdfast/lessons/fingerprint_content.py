@@ -1,14 +1,15 @@
-"""Digests of what fingerprints name: a file's content, a folder's layout, the files of a glob; all of it bounded."""
+"""Bounded digests of what fingerprints name: a file, a field of one, the layout of a folder, the files of a glob."""
 
 from __future__ import annotations
 
 import fnmatch
 import json
 import os
+import re
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any
 
 from msgspec import Struct
@@ -25,43 +26,49 @@ MOST_MATCHES = 2_000
 PIECE = 1 << 20
 DIGEST_LENGTH = 16
 
-Place = tuple[str, int, int]
+MOST_FIELD_BYTES = 4 << 20
+LONGEST_QUOTED = 60
+SECONDS = 5.0
+MOST_RENAME_BYTES = 4_000_000
+MOST_STEPS = 5
+MOST_CANDIDATES = 200
+_STRING = r'"(?:\\.|[^"\\])*"?'
+
+FileStat = tuple[str, int, int]
 """A path below the root, and the size and mtime_ns that it had."""
 
 
-class Unreadable(Exception):
-    """Something is there, and cannot be looked at; says why."""
+class TargetError(ValueError):
+    """A target that must not or cannot be looked at; says why, in a line and without text of the file."""
 
 
 def digest_of(content: bytes) -> str:
     return sha256(content).hexdigest()[:DIGEST_LENGTH]
 
 
-def place_at(root: str, path: str) -> Place:
+def stat_of(root: str, path: str) -> FileStat:
     status = os.stat(f"{root}/{path}")
     return path, status.st_size, status.st_mtime_ns
 
 
 def read_regular(full: str, most: int) -> bytes:
-    """A regular file's bytes. A pipe is not waited for, a device not read."""
-    with open(_opened(full), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise Unreadable("is no regular file")
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise Unreadable(f"is larger than {most >> 20} MB")
-    return content
-
-
-def _opened(full: str) -> int:
+    """Reads a regular file. Does not wait for a pipe, and does not read a device."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        if not stat.S_ISREG(os.stat(full).st_mode):
-            raise Unreadable("is no regular file")
-        return os.open(full, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        descriptor = os.open(full, flags) if stat.S_ISREG(os.stat(full).st_mode) else -1
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise Unreadable(f"cannot be opened: {error.strerror or error}") from None
+        raise TargetError(f"cannot be opened: {error.strerror or error}") from None
+    if descriptor < 0:
+        raise TargetError("is no regular file")
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise TargetError("is no regular file")
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise TargetError(f"is larger than {most >> 20} MB")
+    return content
 
 
 def digest_file(full: str) -> str:
@@ -77,14 +84,14 @@ def digest_folder(full: str) -> str:
         with os.scandir(full) as entries:
             for count, entry in enumerate(entries):
                 if count >= MOST_ENTRIES:
-                    raise Unreadable(f"holds more than {MOST_ENTRIES:,} names")
+                    raise TargetError(f"holds more than {MOST_ENTRIES:,} names")
                 if entry.name in LEFT_OUT:
                     continue
                 forms.add(f"{entry.name}/" if entry.is_dir(follow_symlinks=False) else _ending(entry.name))
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise Unreadable(f"cannot be listed: {error.strerror or error}") from None
+        raise TargetError(f"cannot be listed: {error.strerror or error}") from None
     return digest_of("\n".join(sorted(forms)).encode("utf-8", "surrogateescape"))
 
 
@@ -94,21 +101,21 @@ def _ending(name: str) -> str:
     return name if at < 0 else f"*{name[at:]}"
 
 
-def digest_glob(root: str, pattern: str) -> tuple[str, list[Place]]:
+def digest_glob(root: str, pattern: str) -> tuple[str, list[FileStat]]:
     """Of the names and contents of the files that match, and the places to look at to know that nothing changed.
 
     FileNotFoundError when none match.
     """
-    places: list[Place] = []
+    places: list[FileStat] = []
     matched = sorted(_matching(root, pattern, places))
     if not matched:
         raise FileNotFoundError(pattern)
     whole, left = sha256(), MOST_BYTES
     for path in matched:
-        place = place_at(root, path)
+        place = stat_of(root, path)
         left -= place[1]
         if left < 0:
-            raise Unreadable(f"matches more than {MOST_BYTES >> 20} MB")
+            raise TargetError(f"matches more than {MOST_BYTES >> 20} MB")
         whole.update(f"{path}\0{digest_file(f'{root}/{path}')}\n".encode("utf-8", "surrogateescape"))
         places.append(place)
     return whole.hexdigest()[:DIGEST_LENGTH], places
@@ -120,7 +127,7 @@ def fixed_part(pattern: str) -> str:
     return "/".join(parts[: next(at for at, part in enumerate(parts) if any(sign in part for sign in "*?["))])
 
 
-def _matching(root: str, pattern: str, places: list[Place]) -> Iterable[str]:
+def _matching(root: str, pattern: str, places: list[FileStat]) -> Iterable[str]:
     parts = pattern.split("/")
     base = fixed_part(pattern)
     named = set(parts)
@@ -139,7 +146,9 @@ def _matching(root: str, pattern: str, places: list[Place]) -> Iterable[str]:
         for entry in entries:
             seen += 1
             if seen > MOST_ENTRIES or found > MOST_MATCHES:
-                raise Unreadable(f"is too wide: more than {MOST_ENTRIES:,} names or {MOST_MATCHES:,} matches")
+                raise TargetError(
+                    f"is too wide: more than {MOST_ENTRIES:,} names or {MOST_MATCHES:,} matches"
+                )
             path = f"{folder}/{entry.name}" if folder else entry.name
             if entry.is_dir(follow_symlinks=False):
                 left_out = entry.name == ".git" or (entry.name in LEFT_OUT and entry.name not in named)
@@ -152,44 +161,24 @@ def _matching(root: str, pattern: str, places: list[Place]) -> Iterable[str]:
 
 def _fits(names: list[str], parts: list[str]) -> bool:
     """Whether a path fits a glob, part by part: `**` is any number of folders, `*` stays within one."""
-    reached = {0}  # how many parts of the glob are used up
+    reached = _past_stars({0}, parts)  # how many parts of the glob are used up
     for name in names:
-        after: set[int] = set()
-        for at in _past_stars(reached, parts):
-            if at < len(parts) and parts[at] == "**":
-                after.add(at)
-            elif at < len(parts) and fnmatch.fnmatchcase(name, parts[at]):
-                after.add(at + 1)
-        reached = after
-    return len(parts) in _past_stars(reached, parts)
+        used = (at for at in reached if at < len(parts))
+        after = {at if parts[at] == "**" else at + 1 for at in used if fnmatch.fnmatchcase(name, parts[at])}
+        reached = _past_stars(after, parts)
+    return len(parts) in reached
 
 
 def _past_stars(reached: set[int], parts: list[str]) -> set[int]:
     """Also what is reached when a `**` stands for nothing."""
-    found = set(reached)
     for at in sorted(reached):
         while at < len(parts) and parts[at] == "**":
             at += 1
-            found.add(at)
-    return found
+            reached.add(at)
+    return reached
 
 
-# Reads one field of a JSON, TOML or YAML file of a repository that may be anyone's, and says what it is in a
-# line.
-
-MOST_FIELD_BYTES = 4 << 20
-LONGEST_SHOWN = 60
-JSON_NAMES = (".json", ".jsonc", ".json5", ".webmanifest", ".code-workspace", ".ipynb", "composer.lock")
-TOML_NAMES = (".toml", ".lock", "pipfile")
-YAML_NAMES = (".yaml", ".yml")
-
-
-class FieldError(ValueError):
-    """A file whose fields cannot be read; says why, in a line and without its text."""
-
-
-class Absent(Struct, frozen=True):
-    """No such field in a file that is there."""
+# --- fields of JSON, TOML and YAML files, which may be anyone's ------------------------------------------
 
 
 class Number(Struct, frozen=True):
@@ -199,204 +188,155 @@ class Number(Struct, frozen=True):
 
 
 def parse_fields(name: str, content: bytes) -> Any:
-    """The whole file as plain values, by its name, else by trying. Raises FieldError and nothing else."""
+    """The whole file as plain values, by its name, else by trying. Raises TargetError and nothing else."""
     if len(content) > MOST_FIELD_BYTES:
-        raise FieldError(f"is larger than {MOST_FIELD_BYTES >> 20} MB")
+        raise TargetError(f"is larger than {MOST_FIELD_BYTES >> 20} MB")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise FieldError("is not UTF-8") from None
-    readers = {_json: JSON_NAMES, _toml: TOML_NAMES, _yaml: YAML_NAMES}
-    for reader, endings in readers.items():
+        raise TargetError("is not UTF-8") from None
+    for kind, (_, endings) in _FORMATS.items():
         if name.lower().endswith(endings):
-            return reader(text)
-    for reader in readers:
+            return _parse(kind, text)
+    for kind in _FORMATS:
         try:
-            found = reader(text)
-        except FieldError:
+            values = _parse(kind, text)
+        except TargetError:
             continue
-        if isinstance(found, dict | list):
-            return found
-    raise FieldError("is neither JSON nor TOML nor YAML")
+        if isinstance(values, dict | list):
+            return values
+    raise TargetError("is neither JSON nor TOML nor YAML")
 
 
-def _json(text: str) -> Any:
-    with suppress(ValueError, RecursionError):
-        return _load_json(text)
-    try:  # as editors and compilers allow it in their configuration
-        return _load_json(_without_comments(text))
+def _parse(kind: str, text: str) -> Any:
+    try:
+        return _FORMATS[kind][0](text)
+    except YamlError as error:
+        raise TargetError(f"is not YAML we read: {error}") from None
     except RecursionError:
-        raise FieldError("is nested too deeply") from None
+        raise TargetError("is nested too deeply") from None
     except ValueError:
-        raise FieldError("is not JSON") from None
+        raise TargetError(f"is not {kind}") from None
 
 
-def _load_json(text: str) -> Any:
-    return json.loads(text, parse_int=Number, parse_float=Number, parse_constant=Number)
+def _parse_json(text: str) -> Any:
+    """JSON, also with the comments and last commas that editors and compilers allow in their configuration."""
+    numbers: dict[str, Any] = {"parse_int": Number, "parse_float": Number, "parse_constant": Number}
+    try:
+        return json.loads(text, **numbers)
+    except ValueError:
+        for dropped in (r"//[^\n]*|/\*.*?(?:\*/|\Z)", r",\s*(?=[\]}])"):
+            pattern = re.compile(f"({_STRING})|{dropped}", re.DOTALL)
+            text = pattern.sub(lambda match: match[1] or "", text)
+        return json.loads(text, **numbers)
 
 
-def _without_comments(text: str) -> str:
-    """JSON without // and /* */ comments and without commas before a closing bracket."""
-    kept: list[str] = []
-    at, end = 0, len(text)
-    while at < end:
-        sign = text[at]
-        if sign == '"':
-            stop = at + 1
-            while stop < end and text[stop] != '"':
-                stop += 2 if text[stop] == "\\" else 1
-            kept.append(text[at : stop + 1])
-            at = stop + 1
-        elif sign == "/" and text[at + 1 : at + 2] == "/":
-            stop = text.find("\n", at)
-            at = end if stop < 0 else stop
-        elif sign == "/" and text[at + 1 : at + 2] == "*":
-            stop = text.find("*/", at + 2)
-            at = end if stop < 0 else stop + 2
-        else:
-            if sign in "]}":
-                last = len(kept) - 1
-                while last >= 0 and kept[last].isspace():
-                    last -= 1
-                if last >= 0 and kept[last] == ",":
-                    del kept[last:]
-            kept.append(sign)
-            at += 1
-    return "".join(kept)
-
-
-def _toml(text: str) -> Any:
+def _parse_toml(text: str) -> Any:
     import tomllib
 
-    try:
-        return tomllib.loads(text, parse_float=Number)
-    except RecursionError:
-        raise FieldError("is nested too deeply") from None
-    except ValueError:
-        raise FieldError("is not TOML") from None
+    return tomllib.loads(text, parse_float=Number)
 
 
-def _yaml(text: str) -> Any:
-    try:
-        return load_yaml(text)
-    except YamlError as error:
-        raise FieldError(f"is not YAML we read: {error}") from None
+_FORMATS: dict[str, tuple[Callable[[str], Any], tuple[str, ...]]] = {
+    "JSON": (
+        _parse_json,
+        (".json", ".jsonc", ".json5", ".webmanifest", ".code-workspace", ".ipynb", "composer.lock"),
+    ),
+    "TOML": (_parse_toml, (".toml", ".lock", "pipfile")),
+    "YAML": (load_yaml, (".yaml", ".yml")),
+}
 
 
 def find_field(values: Any, keys: tuple[str, ...]) -> Any:
-    """The value the keys lead to, or Absent(); in a list a key is an index from 0."""
+    """The value that the keys lead to; in a list a key is an index from 0. Raises LookupError where there is none."""
     for key in keys:
-        if isinstance(values, dict) and key in values:
-            values = values[key]
-        elif (
-            isinstance(values, list)
-            and key.isascii()
-            and key.isdigit()
-            and len(key) < 9
-            and int(key) < len(values)
-        ):
+        if isinstance(values, list) and re.fullmatch("[0-9]{1,8}", key):
             values = values[int(key)]
+        elif isinstance(values, dict):
+            values = values[key]
         else:
-            return Absent()
+            raise KeyError(key)
     return values
 
 
 def canonical(value: Any) -> bytes:
     """The same bytes for the same value, whatever the order of keys and the layout of the file."""
     try:
-        text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=_other, ensure_ascii=True)
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=_tagged, ensure_ascii=True)
     except (RecursionError, ValueError, TypeError):
-        raise FieldError("is nested too deeply, or mixes kinds of keys") from None
+        raise TargetError("is nested too deeply, or mixes kinds of keys") from None
     return text.encode()
 
 
-def _other(value: Any) -> Any:
-    return (
-        {"number": value.text} if isinstance(value, Number) else {"written": str(value)}
-    )  # TOML's dates and times
+def _tagged(value: Any) -> dict[str, str]:
+    """Numbers, and TOML's dates and times."""
+    return {"number": value.text} if isinstance(value, Number) else {"written": str(value)}
 
 
-def shown(value: Any) -> str:
-    """A scalar in a few characters; '' for what is longer than a line: nothing else of a file is ever quoted."""
-    if isinstance(value, dict | list | Absent):
+def quotable(value: Any) -> str:
+    """A short scalar as text; '' for any other: nothing else of a file is ever quoted."""
+    if isinstance(value, dict | list):
         return ""
-    text = (
-        value.text
-        if isinstance(value, Number)
-        else value
-        if isinstance(value, str)
-        else json.dumps(value, default=str)
-    )
-    return text if len(text) <= LONGEST_SHOWN and text.isprintable() else ""
+    if isinstance(value, Number):
+        value = value.text
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= LONGEST_QUOTED and text.isprintable() else ""
 
 
-# Where something that is gone went: by what git knows of renames, else by a new file of the same content.
-
-SECONDS = 5.0
-MOST_RENAME_BYTES = 4_000_000
-MOST_STEPS = 5
-MOST_CANDIDATES = 200
+# --- renames -------------------------------------------------------------------------------------------
 
 
 class Renames:
-    """The renames of one repository, asked for when first needed and remembered for one check."""
+    """Where targets that are gone went, by what git knows of renames, else by a new file of the same content."""
 
     def __init__(self, root: str) -> None:
         self.root = root
-        self._pending: list[tuple[str, str]] | None = None
-        self._untracked: list[str] | None = None
 
-    def followed(self, path: str, is_folder: bool, fits: Callable[[str], bool]) -> str:
-        """The path it has now, or ''. `fits` tells whether a new file has the content that was there."""
+    def follow(self, path: str, is_folder: bool, fits: Callable[[str], bool]) -> str:
+        """The path that it has now, or ''. `fits` tells whether a new file has the content that was there."""
         if not os.path.lexists(os.path.join(self.root, ".git")):
             return ""
         start = path
         for _ in range(MOST_STEPS):
-            path = self._one_step(path, is_folder)
+            path = self._next(path, is_folder)
             if not path:
                 break
             if os.path.lexists(os.path.join(self.root, path)):
                 return path
         return "" if is_folder else next(filter(fits, self._new_files_like(start)), "")
 
-    def _one_step(self, path: str, is_folder: bool) -> str:
-        if self._pending is None:
-            self._pending = list(self._renames("diff", "HEAD"))
-        if found := _target_of(path, is_folder, self._pending):
-            return found
-        # The last commit in which it was deleted, or moved away: without -M a move is a deletion and an addition.
-        last = self._git(
-            "log", "-1", "--format=%H", "--no-renames", "--diff-filter=D", "HEAD", "--", f":(literal){path}"
-        )
-        commit = last.decode("ascii", "replace").strip()
-        return (
-            _target_of(
-                path, is_folder, list(self._renames("show", "--format=", "-m", "--first-parent", commit))
-            )
-            if commit
-            else ""
-        )
+    def _next(self, path: str, is_folder: bool) -> str:
+        if target := _target_of(path, is_folder, self._uncommitted):
+            return target
+        # The last commit that deleted it, or moved it away: without -M a move is a deletion and an addition.
+        options = ("-1", "--format=%H", "--no-renames", "--diff-filter=D")
+        commit = self._git("log", *options, "HEAD", "--", f":(literal){path}").strip()
+        if not commit:
+            return ""
+        return _target_of(path, is_folder, self._renames("show", "--format=", "-m", "--first-parent", commit))
 
-    def _renames(self, command: str, *words: str) -> Iterator[tuple[str, str]]:
+    @cached_property
+    def _uncommitted(self) -> list[tuple[str, str]]:
+        return self._renames("diff", "HEAD")
+
+    def _renames(self, command: str, *words: str) -> list[tuple[str, str]]:
         options = ("-z", "--name-status", "--find-renames=50%", "--diff-filter=R")
-        parts = iter(os.fsdecode(self._git(command, *options, *words)).split("\0"))
-        for status in parts:
-            if status.strip()[:1] == "R":
-                old, new = next(parts, ""), next(parts, "")
-                if old and new:
-                    yield old, new
+        parts = iter(self._git(command, *options, *words).split("\0"))
+        pairs = [(next(parts, ""), next(parts, "")) for status in parts if status.strip()[:1] == "R"]
+        return [(old, new) for old, new in pairs if old and new]
 
-    def _new_files_like(self, path: str) -> Iterator[str]:
+    @cached_property
+    def _untracked(self) -> list[str]:
+        return self._git("ls-files", "--others", "--exclude-standard", "-z").split("\0")[:-1]
+
+    def _new_files_like(self, path: str) -> list[str]:
         """Files that git does not know yet, those of the same name first."""
-        if self._untracked is None:
-            listing = self._git("ls-files", "--others", "--exclude-standard", "-z")
-            self._untracked = [os.fsdecode(name) for name in listing.split(b"\0")[:-1]]
         name, ending = os.path.basename(path), os.path.splitext(path)[1]
         alike = [other for other in self._untracked if os.path.splitext(other)[1] == ending]
-        yield from sorted(alike, key=lambda other: os.path.basename(other) != name)[:MOST_CANDIDATES]
+        return sorted(alike, key=lambda other: os.path.basename(other) != name)[:MOST_CANDIDATES]
 
-    def _git(self, *words: str) -> bytes:
-        return ask_git(self.root, words, os.environ, SECONDS, MOST_RENAME_BYTES) or b""
+    def _git(self, *words: str) -> str:
+        return os.fsdecode(ask_git(self.root, words, os.environ, SECONDS, MOST_RENAME_BYTES) or b"")
 
 
 def _target_of(path: str, is_folder: bool, renames: list[tuple[str, str]]) -> str:

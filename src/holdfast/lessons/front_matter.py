@@ -98,9 +98,6 @@ def _lines(text: str) -> list[str]:
     return [line for line in re.split(r"(?<=\n)", text) if line]
 
 
-# --- changing ------------------------------------------------------------------------------------------
-
-
 def edit(file: FrontMatter, values: Mapping[str, Value | None]) -> str:
     """The file's block with these values; None takes a key away. Keys that say it already keep their bytes."""
     changed = {key: value for key, value in values.items() if file.values.get(key) != value}
@@ -123,15 +120,15 @@ def edit(file: FrontMatter, values: Mapping[str, Value | None]) -> str:
         written += [] if value is None else _rendered(key, value)
     block = "".join(line if line.endswith("\n") else line + file.newline for line in written)
     wanted = {key: value for key, value in {**file.values, **values}.items() if value is not None}
-    # Somebody's YAML may have ways that lines cannot follow. A block that holds no word but ours is read as we wrote
-    # it, and loading YAML takes a while.
+    # A person's YAML may be laid out in ways that lines cannot follow. A block of ours alone needs no check, and
+    # loading YAML takes a while.
     if file.block and _load(block) != wanted:
         raise LessonError("holdfast cannot change this block: write one key per line", 1)
     return block
 
 
 class _Entry(Struct, frozen=True):
-    """One key: its lines from `first` up to `end`; comments below it are nobody's. `items` are those of a list."""
+    """One key: its lines from `first` up to `end`, without comments below it. `items` are the lines of a list."""
 
     key: str
     first: int
@@ -169,7 +166,7 @@ def _items(value: Any, lines: Sequence[str], end: int) -> tuple[tuple[int, int],
 
 
 def _own_end(lines: Sequence[str], first: int, stop: int) -> int:
-    """Blank lines and comments at the end belong to nobody."""
+    """Blank lines and comments at the end do not belong to the key."""
     while stop > first + 1 and (not lines[stop - 1].strip() or lines[stop - 1].lstrip().startswith("#")):
         stop -= 1
     return stop
@@ -185,20 +182,35 @@ def _rewritten(entry: _Entry, lines: Sequence[str], value: Value | None) -> list
         return _rendered(entry.key, value)
     first = lines[entry.items[0][0]]
     indent = first[: len(first) - len(first.lstrip())]
-    written = list(lines[entry.first : entry.items[0][0]])
-    keys = [json.dumps(item, sort_keys=True) for item in now]
-    new = [json.dumps(item, sort_keys=True) for item in value]
-    for tag, old_from, old_to, new_from, new_to in SequenceMatcher(None, keys, new, False).get_opcodes():
+    own = lines[entry.first : entry.end]
+    blocks = [(start - entry.first, end - entry.first) for start, end in entry.items]
+    old, new = ([json.dumps(item, sort_keys=True) for item in items] for items in (now, value))
+    return splice(own, blocks, old, new, [_item(item, indent) for item in value])
+
+
+def splice(
+    lines: Sequence[str],
+    blocks: Sequence[tuple[int, int]],
+    old: Sequence[str],
+    new: Sequence[str],
+    rendered: Sequence[Sequence[str]],
+) -> list[str]:
+    """The lines with the `old` items in their blocks replaced by `new` ones, which `rendered` has as lines.
+
+    Blocks of items that stay keep their bytes, and so do all lines between blocks.
+    """
+    written: list[str] = []
+    done = 0
+    for tag, old_from, old_to, new_from, new_to in SequenceMatcher(None, old, new, False).get_opcodes():
         if tag in ("replace", "insert"):
-            written += [line for item in value[new_from:new_to] for line in _item(item, indent)]
-        for number in range(old_from, old_to):
-            start, end = entry.items[number]
-            after = entry.items[number + 1][0] if number + 1 < len(entry.items) else entry.end
-            written += lines[start if tag == "equal" else end : after]
-    return written
-
-
-# --- writing values ------------------------------------------------------------------------------------
+            at = blocks[old_from][0] if old_from < len(blocks) else max((end for _, end in blocks), default=0)
+            written += lines[done:at]
+            done = max(done, at)
+            written += [line for item in rendered[new_from:new_to] for line in item]
+        for start, end in blocks[old_from:old_to]:
+            written += lines[done : end if tag == "equal" else start]
+            done = end
+    return [*written, *lines[done:]]
 
 
 def _rendered(key: str, value: Value) -> list[str]:
@@ -226,11 +238,5 @@ def scalar(text: str) -> str:
     plain = _PLAIN.fullmatch(text) and " #" not in text and not _NO_TEXT.fullmatch(text)
     if plain or _DATE.fullmatch(text):
         return text
-    return _UNPRINTABLE.sub(_escape, json.dumps(text, ensure_ascii=False))
-
-
-def _escape(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    quoted = json.dumps(text, ensure_ascii=False)
+    return _UNPRINTABLE.sub(lambda sign: sign[0].encode("unicode_escape").decode("ascii"), quoted)

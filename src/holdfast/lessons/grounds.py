@@ -1,4 +1,4 @@
-"""What a rule depends on: the manifest, and the field of it, that a command is defined by; the file it names."""
+"""Names and evidence of lessons, and what a rule depends on: the manifest that defines a command, the file it names."""
 
 from __future__ import annotations
 
@@ -9,31 +9,9 @@ from holdfast.core.patterns import lazy_regex
 from holdfast.core.shell import Simple, simple_commands, unquoted
 from holdfast.model.lesson import LessonEvidence
 
-# What a lesson is called, and the evidence that it carries.
-
 LONGEST_NAME = 48
+IN_FOLDER = lazy_regex(r"cd (\S+) && ")  # how a command begins that runs in a folder
 _SLUG = lazy_regex(r"[a-z0-9]+")
-
-
-def evidence_of(items: Iterable[tuple[str, float | None, str]]) -> tuple[LessonEvidence, ...]:
-    """One line for each session, the newest of them."""
-    by_session: dict[str, LessonEvidence] = {}
-    for session, at, line in items:
-        by_session[session] = LessonEvidence(session=session, at=at, line=line)
-    return tuple(by_session.values())
-
-
-def slug(*texts: str) -> str:
-    """A name for a file: lower case, words joined by hyphens."""
-    words = _SLUG.findall(" ".join(texts).casefold())
-    name = ""
-    for word in words:
-        if len(name) + len(word) + 1 > LONGEST_NAME:
-            break
-        name = f"{name}-{word}" if name else word
-    return name or "lesson"
-
-
 Exists = Callable[[str], bool]
 MOST = 3
 
@@ -92,18 +70,6 @@ _MANAGERS = frozenset(["npm", "pnpm", "yarn", "bun"])
 _ONE_OF_MANY = frozenset(["--filter", "-F", "--workspace", "-w", "workspace", "-r", "--recursive"])
 _PLACE_FLAGS = frozenset(["--prefix", "-C", "--cwd", "--dir"])
 _NAME = lazy_regex(r"[\w:.@/-]+")
-
-
-def depends_on(command: str, exists: Exists) -> tuple[str, ...]:
-    """The manifests, fields and directories behind a command that are known to be there."""
-    found: list[str] = []
-    for part in simple_commands(command.replace("…", "").replace("<", "").replace(">", "")):
-        if part.directory and exists(f"{part.directory}/"):
-            found.append(f"{part.directory}/")
-        found += _of_part(part, exists)
-    return tuple(dict.fromkeys(found))[:MOST]
-
-
 # Where a linter's rules are chosen, by how it names them.
 _CHOSEN_IN: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (lazy_regex(r"clippy::"), ("clippy.toml", ".clippy.toml", "Cargo.toml")),
@@ -123,6 +89,32 @@ _CHOSEN_IN: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     ),
     (lazy_regex(r"[a-z]\w*"), (".golangci.yaml", ".golangci.yml", ".golangci.toml")),
 )
+
+
+def evidence_of(items: Iterable[tuple[str, float | None, str]]) -> tuple[LessonEvidence, ...]:
+    """One line for each session, the newest of them."""
+    lines = {session: LessonEvidence(session=session, at=at, line=line) for session, at, line in items}
+    return tuple(lines.values())
+
+
+def slug(*texts: str) -> str:
+    """A name for a file: lower case, words joined by hyphens."""
+    name = ""
+    for word in _SLUG.findall(" ".join(texts).casefold()):
+        if len(name) + len(word) + 1 > LONGEST_NAME:
+            break
+        name = f"{name}-{word}" if name else word
+    return name or "lesson"
+
+
+def depends_on(command: str, exists: Exists) -> tuple[str, ...]:
+    """The manifests, fields and directories behind a command that are known to be there."""
+    found: list[str] = []
+    for part in simple_commands(command.replace("…", "").replace("<", "").replace(">", "")):
+        if part.directory and exists(f"{part.directory}/"):
+            found.append(f"{part.directory}/")
+        found += _of_part(part, exists)
+    return tuple(dict.fromkeys(found))[:MOST]
 
 
 def enforced_by(rule: str, exists: Exists) -> tuple[str, ...]:

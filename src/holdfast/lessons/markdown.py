@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from difflib import SequenceMatcher
 from typing import cast, get_args
 
 from msgspec import Struct
@@ -27,13 +26,13 @@ from msgspec.structs import replace
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.yaml import Value
 from holdfast.lessons import front_matter
-from holdfast.lessons.front_matter import FrontMatter, LessonError
+from holdfast.lessons.front_matter import FrontMatter, LessonError, splice
 from holdfast.model.lesson import Fingerprint, Lesson, LessonEvidence, LessonKind
 from holdfast.store.line_grammar import parse_time, render_time
-from holdfast.store.removal import Removal
 
-# The body of a lesson: its bullets among whatever else a person wrote there.
-
+KINDS: tuple[str, ...] = get_args(LessonKind)
+_HEADING = lazy_regex(r"#{1,6}[ \t]+(.+?)[ \t#]*")
+_FENCED = ("---\n", "---\n")
 _BULLET = lazy_regex(r"[-*+][ \t]+(\S.*)")
 _NESTED = lazy_regex(r"[ \t]+[-*+][ \t]+(\S.*)")
 _CONTINUED = lazy_regex(r"(?:[ ]{2}|\t)[ \t]*(\S.*)")
@@ -97,36 +96,16 @@ def _past_other(lines: Sequence[str], number: int) -> int:
 
 def with_rules(body: str, rules: Sequence[str], newline: str) -> str:
     """The body with these rules: bullets that stay keep their bytes, and everything else does."""
-    found = rules_of(body)
-    old = [rule.text for rule in found]
+    bullets = rules_of(body)
+    old = [rule.text for rule in bullets]
     if list(dict.fromkeys(old)) == list(rules):
         return body
     lines = body.split("\n")
+    if bullets and bullets[-1].end == len(lines):
+        lines.append("")  # the last bullet ends without a line feed
     ending = "\r" if newline == "\r\n" else ""
-    written: list[str] = []
-    done = 0
-    for tag, old_from, old_to, new_from, new_to in SequenceMatcher(
-        None, old, list(rules), False
-    ).get_opcodes():
-        if tag in ("replace", "insert"):
-            if old_from < len(found):
-                written += lines[done : found[old_from].first]
-                done = max(done, found[old_from].first)
-            elif found:  # behind the last one
-                written += lines[done : found[-1].end]
-                done = max(done, found[-1].end)
-            written += [f"- {rule}{ending}" for rule in rules[new_from:new_to]]
-        for rule in found[old_from:old_to]:
-            written += lines[done : rule.first]
-            written += lines[rule.first : rule.end] if tag == "equal" else []
-            done = rule.end
-    written += lines[done:] or [""]
-    return "\n".join(written)
-
-
-KINDS: tuple[str, ...] = get_args(LessonKind)
-_HEADING = lazy_regex(r"#{1,6}[ \t]+(.+?)[ \t#]*")
-_FENCED = ("---\n", "---\n")
+    blocks = [(rule.first, rule.end) for rule in bullets]
+    return "\n".join(splice(lines, blocks, old, list(rules), [[f"- {rule}{ending}"] for rule in rules]))
 
 
 class LessonFile(Struct, frozen=True, kw_only=True):
@@ -160,9 +139,6 @@ def normal(lesson: Lesson) -> Lesson:
         fingerprint=tuple(Fingerprint(target=target, digest=digest) for target, digest in prints.items()),
         evidence=(*told, *bare),
     )
-
-
-# --- reading -------------------------------------------------------------------------------------------
 
 
 def parse_lesson(text: str, name: str) -> LessonFile:
@@ -262,12 +238,9 @@ def _moment(written: str) -> float:
 
 
 def _heading(body: str) -> str:
-    """What a person wrote above the bullets, where no description is given."""
+    """The first heading, which stands in for a missing description."""
     headings = (_HEADING.fullmatch(line.rstrip("\r")) for line in body.split("\n"))
     return next((one_line(heading[1]) for heading in headings if heading), "")
-
-
-# --- writing -------------------------------------------------------------------------------------------
 
 
 def render_lesson(lesson: Lesson) -> str:
@@ -275,12 +248,12 @@ def render_lesson(lesson: Lesson) -> str:
 
 
 def rewrite_lesson(file: LessonFile | None, lesson: Lesson) -> str:
-    """The file with another lesson in it. LessonError when that cannot be done without losing a person's words."""
+    """The file with another lesson in it. Raises LessonError when that would lose a person's words."""
     lesson = normal(lesson)
     if not lesson.rules:
         raise LessonError("a lesson without a rule")
     front = file.front if file else FrontMatter(opening="", block="", closing="", body="", values={})
-    # What means the same as what the file says keeps a person's way of writing it.
+    # A value that the file already has keeps the way a person wrote it.
     before = _keys(file.lesson) if file else {}
     changed = {key: value for key, value in _keys(lesson).items() if value != before.get(key)}
     block = front_matter.edit(front, changed)
@@ -321,68 +294,3 @@ def _evidence(item: LessonEvidence) -> Value:
         "line": item.line,
     }
     return {key: value for key, value in fields.items() if value}
-
-
-# A lesson without what is to be forgotten: rules, sessions and words go, a person's other lines stay.
-
-
-def forget_in_lesson(text: str, removal: Removal, name: str) -> str:
-    """What is left of the file; '' when nothing of the lesson is. A file that is no lesson is a person's prose."""
-    try:
-        file = parse_lesson(text, name)
-    except LessonError:
-        return removal.prose(text)
-    left = _left_of(file.lesson, removal)
-    if left is None:
-        removal.hits += 1
-        return ""
-    written = text if left == file.lesson else _rewritten(file, left)
-    return _prose(written, left, removal)
-
-
-def names_it(name: str, removal: Removal) -> bool:
-    """Whether the name of a lesson says what is to be forgotten."""
-    return any(map(removal.phrases.found_in, (name, name.replace("-", " ").replace("_", " "))))
-
-
-def _left_of(lesson: Lesson, removal: Removal) -> Lesson | None:
-    evidence = tuple(item for item in lesson.evidence if item.session not in removal.sessions)
-    forgotten = len(lesson.sessions) - len({item.session for item in evidence if item.session})
-    only_theirs = forgotten and not any(item.session for item in evidence)
-    if lesson.id in removal.ids or only_theirs or names_it(lesson.name, removal):
-        return None
-    removal.hits += forgotten
-    # With a hole in it a rule would say something else, so it goes whole.
-    rules = tuple(
-        rule
-        for rule in lesson.rules
-        if not removal.phrases.found_in(rule) and not (forgotten and removal.traces(rule))
-    )
-    if not rules:
-        return None
-    removal.hits += len(lesson.rules) - len(rules)
-    return replace(
-        lesson,
-        rules=rules,
-        description=removal.trace(lesson.description) if forgotten else removal.text(lesson.description),
-        evidence=tuple(replace(item, line=removal.text(item.line)) for item in evidence),
-    )
-
-
-def _rewritten(file: LessonFile, left: Lesson) -> str:
-    try:
-        return rewrite_lesson(file, left)
-    except LessonError:  # whatever a person wrote beside it goes along: it cannot be told apart
-        return render_lesson(left)
-
-
-def _prose(text: str, lesson: Lesson, removal: Removal) -> str:
-    """The rest of the file is a person's own. Where a hole would make it unreadable, the lesson alone is kept."""
-    left = removal.prose(text)
-    if left == text:
-        return text
-    try:
-        parse_lesson(left, lesson.name)
-    except LessonError:
-        return render_lesson(lesson)
-    return left

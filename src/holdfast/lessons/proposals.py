@@ -1,31 +1,58 @@
-"""What new lessons add to those that are there: the same rule in other words is one rule with more evidence.
+"""Merges new lessons into those that are known: the same rule in other words is one rule with more evidence.
 
-Pure. Nobody's active lesson gains a rule here: what is new becomes a candidate, under the same name.
+Pure. An active lesson never gains a rule here: a new rule becomes a candidate under the same name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.core.likeness import Likeness, compare
 from holdfast.core.names import as_name
+from holdfast.core.patterns import lazy_regex
 from holdfast.guard.hidden_text import why_line_refused, why_target_refused
 from holdfast.lessons.markdown import normal
 from holdfast.model.lesson import PRESENT, Fingerprint, Lesson, LessonEvidence
 from holdfast.store.denied import Denied
 from holdfast.store.phrases import FORGOTTEN
 
-Alike = Callable[[str, str], bool]
-Take = Callable[[str], str]  # the digest of a target as it is now; '' where there is nothing
+Place = Literal["personal", "local", "candidates", "shared"]
+Key = tuple[Place, str]  # where a lesson lies, and its name
 MOST_RULES = 40
 MOST_LINES = 8  # of evidence; of further sessions only the name is kept
 LONGEST_RULE = 1_000
+COMMAND_RULE = lazy_regex(r"([\w ]{2,12}): `([^`\n]+)`")
+_SPAN = lazy_regex(r"`([^`\n]+)`")
+_REFUSED = lazy_regex(r"\b(?:is|are) refused here\b.* by (?:a hook|configuration|the client)\b")
+_FAILS = lazy_regex(
+    r"\bfails?\b|\bdoes not exist\b|\bthere is no\b|\bis not (?:found|installed)\b"
+    r"|\bneeds\b|\benforces\b|\bflaky\b|\btakes long\b"
+)
+
+
+def same_rule(rule: str, other: str) -> bool:
+    """Whether two rules are one lesson. Rules about a call are told apart by the call, others by what they say."""
+    cause, other_cause = _cause(rule), _cause(other)
+    if cause or other_cause:
+        return cause == other_cause
+    return compare(rule, other).likeness is Likeness.SAME
+
+
+def _cause(rule: str) -> tuple[str, ...]:
+    if match := COMMAND_RULE.fullmatch(rule.strip()):
+        return ("works", match[2])  # that a command works is not what says that it fails
+    failing = rule.partition("→")[0].rstrip()
+    if _REFUSED.search(failing):
+        return ("refused", failing)  # by the hook's words: one hook refuses a call for several reasons
+    return ("fails", *_SPAN.findall(failing)) if _FAILS.search(failing) else ()
 
 
 class Proposed(Struct, frozen=True, kw_only=True):
-    """What became of it, by name. `known` counts rules that said nothing new, `rejected` lessons kept away."""
+    """Names of lessons that are new or gained something; how many rules were known, and how many lessons rejected."""
 
     added: tuple[str, ...] = ()
     grown: tuple[str, ...] = ()
@@ -33,63 +60,102 @@ class Proposed(Struct, frozen=True, kw_only=True):
     rejected: int = 0
 
 
-class Standing(Struct, kw_only=True):
-    """The lessons of this machine's project by name; those of `elsewhere` are known and not ours to change.
+class Merge:
+    """The lessons of this machine's project while new ones are merged into them.
 
-    `taught` tells whether sessions worded a rule as it stands: only such a one is worded anew by sessions. `reworded`
-    has what became of which rule.
+    Lessons of `elsewhere` are known, and not ours to change. `is_taught` tells whether sessions worded a rule: only
+    such a rule do sessions reword. `taken` has every rule as it is worded now with the sessions that showed it,
+    `reworded` the pairs of former and new wording.
     """
 
-    active: dict[str, Lesson]
-    candidates: dict[str, Lesson]
-    elsewhere: tuple[Lesson, ...] = ()
-    taught: Callable[[str], bool] = lambda rule: False
-    reworded: list[tuple[str, str]] = []
+    def __init__(
+        self,
+        lessons: Mapping[Key, Lesson],
+        elsewhere: Iterable[Lesson],
+        is_rejected: Callable[[str], bool],
+        is_taught: Callable[[str], bool],
+    ) -> None:
+        self.lessons = dict(lessons)
+        self.taken: list[tuple[str, tuple[str, ...]]] = []
+        self.reworded: list[tuple[str, str]] = []
+        self._is_rejected, self._is_taught = is_rejected, is_taught
+        self._added: dict[str, None] = {}
+        self._grown: dict[str, None] = {}
+        self._known_rules = self._rejected_lessons = 0
+        self._rules: list[tuple[Key | None, str]] = [(None, rule) for one in elsewhere for rule in one.rules]
+        self._rules += [(key, rule) for key, lesson in lessons.items() for rule in lesson.rules]
+        self._exact = {rule: key for key, rule in self._rules}
 
+    def add(self, lesson: Lesson) -> None:
+        lesson = sound(lesson)
+        wanted = [rule for rule in lesson.rules if not self._is_rejected(rule)]
+        self._rejected_lessons += bool(lesson.rules) and not wanted
+        self.taken += [(self._add_rule(lesson, rule), lesson.witnesses) for rule in wanted]
 
-class _Told(Struct):
-    added: list[str] = []
-    grown: list[str] = []
-    known: int = 0
-    rejected: int = 0
+    def result(self) -> Proposed:
+        return Proposed(
+            added=tuple(self._added),
+            grown=tuple(name for name in self._grown if name not in self._added),
+            known=self._known_rules,
+            rejected=self._rejected_lessons,
+        )
 
+    def _add_rule(self, lesson: Lesson, rule: str) -> str:
+        """Adds a rule with the lesson's evidence. Returns it as it is worded where it stands."""
+        known_key, worded = self._find(rule)
+        if worded and known_key is None:
+            self._known_rules += 1
+            return worded
+        key: Key = known_key or ("candidates", lesson.name)
+        if not worded:
+            worded = rule
+            self._rules.append((key, rule))
+            self._exact[rule] = key
+        place, name = key
+        before = self.lessons.get(key)
+        if before is not None and worded != rule and self._is_better(place, worded, rule, lesson):
+            before = replace(before, rules=tuple(rule if one == worded else one for one in before.rules))
+            self.reworded.append((worded, rule))
+            self._rules = [(key, rule) if one == worded else (at, one) for at, one in self._rules]
+            self._exact[rule] = key
+            worded = rule
+            self._grown[name] = None
+        after = united(before, replace(lesson, name=name, rules=(worded,)))
+        if before is None:
+            self._added[name] = None
+        elif after != before:
+            self._grown[name] = None
+        else:
+            self._known_rules += 1
+        self.lessons[key] = after
+        return worded
 
-def propose(
-    standing: Standing, proposed: Iterable[Lesson], rejected: Sequence[str], alike: Alike
-) -> tuple[Proposed, list[tuple[str, tuple[str, ...]]]]:
-    """Changes `standing`; what was done, and every rule, as it stands now, with the sessions that showed it."""
-    rules = _Rules(standing, rejected, alike)
-    told = _Told()
-    taken: list[tuple[str, tuple[str, ...]]] = []
-    for lesson in map(sound, proposed):
-        wanted = tuple(rule for rule in lesson.rules if not rules.is_rejected(rule))
-        if not wanted:
-            told.rejected += bool(lesson.rules)
-            continue
-        taken += [(rules.add(lesson, rule, told), lesson.witnesses) for rule in wanted]
-    grown = [name for name in dict.fromkeys(told.grown) if name not in told.added]
-    done = Proposed(
-        added=tuple(dict.fromkeys(told.added)), grown=tuple(grown), known=told.known, rejected=told.rejected
-    )
-    return done, taken
+    def _is_better(self, place: Place, worded: str, rule: str, lesson: Lesson) -> bool:
+        """Whether sessions now name another remedy for a rule that sessions worded.
+
+        In a candidate it replaces the old one at once, in an active lesson when several sessions showed it.
+        """
+        return "→" in rule and self._is_taught(worded) and (place == "candidates" or lesson.strong)
+
+    def _find(self, rule: str) -> tuple[Key | None, str]:
+        if rule in self._exact:
+            return self._exact[rule], rule
+        return next((known for known in self._rules if same_rule(known[1], rule)), (None, ""))
 
 
 def sound(lesson: Lesson) -> Lesson:
-    """A lesson as it may be kept: without rules that hide something, or depend on what lies elsewhere."""
+    """A lesson without lines that hide something, and without targets outside the repository."""
     lesson = normal(lesson)
-    rules = [rule for rule in lesson.rules if len(rule) <= LONGEST_RULE and not why_line_refused(rule)]
-    evidence = [
-        item if not why_line_refused(item.line) else replace(item, line="") for item in lesson.evidence
-    ]
-    prints = [item for item in lesson.fingerprint if not why_target_refused(item.target)]
-    description = "" if why_line_refused(lesson.description) else lesson.description
+    refused = why_line_refused
     return normal(
         replace(
             lesson,
-            description=description,
-            rules=tuple(rules),
-            evidence=tuple(evidence),
-            fingerprint=tuple(prints),
+            description="" if refused(lesson.description) else lesson.description,
+            rules=tuple(rule for rule in lesson.rules if len(rule) <= LONGEST_RULE and not refused(rule)),
+            evidence=tuple(
+                replace(item, line="") if refused(item.line) else item for item in lesson.evidence
+            ),
+            fingerprint=tuple(item for item in lesson.fingerprint if not why_target_refused(item.target)),
         )
     )
 
@@ -108,69 +174,6 @@ def allowed(lesson: Lesson, denied: Denied) -> Lesson:
     return replace(
         lesson, name=as_name(lesson.name), description=description, rules=tuple(rules), evidence=evidence
     )
-
-
-class _Rules:
-    """Where each rule stands, found again by its words."""
-
-    def __init__(self, standing: Standing, rejected: Sequence[str], alike: Alike) -> None:
-        self._standing = standing
-        self._alike = alike
-        self._rejected = rejected
-        self._known: dict[str, bool] = {}
-        self._places: list[tuple[str, str, str]] = []  # place, name, rule
-        for lesson in standing.elsewhere:
-            self._places += [("", lesson.name, rule) for rule in lesson.rules]
-        for place in ("active", "candidates"):
-            for name, lesson in getattr(standing, place).items():
-                self._places += [(place, name, rule) for rule in lesson.rules]
-        self._exact = {rule: (place, name) for place, name, rule in self._places}
-
-    def is_rejected(self, rule: str) -> bool:
-        if rule not in self._known:
-            self._known[rule] = any(one == rule or self._alike(one, rule) for one in self._rejected)
-        return self._known[rule]
-
-    def add(self, lesson: Lesson, rule: str, told: _Told) -> str:
-        """One rule of a lesson with the lesson's evidence; the rule as it is worded where it stands."""
-        place, name, worded = self._where(rule)
-        if worded and not place:
-            told.known += 1
-            return worded
-        if not worded:
-            place, name, worded = "candidates", lesson.name, rule
-            self._places.append((place, name, rule))
-            self._exact[rule] = (place, name)
-        lessons: dict[str, Lesson] = getattr(self._standing, place)
-        before = lessons.get(name)
-        if before is not None and worded != rule and self._is_better(place, worded, rule, lesson):
-            before = replace(before, rules=tuple(rule if one == worded else one for one in before.rules))
-            lessons[name] = before
-            self._standing.reworded.append((worded, rule))
-            self._places = [(place, name, rule) if one[2] == worded else one for one in self._places]
-            self._exact[rule] = (place, name)
-            worded = rule
-            told.grown.append(name)
-        after = united(before, replace(lesson, name=name, rules=(worded,)))
-        if before is None:
-            told.added.append(name)
-        elif after != before:
-            told.grown.append(name)
-        else:
-            told.known += 1
-        lessons[name] = after
-        return worded
-
-    def _is_better(self, place: str, worded: str, rule: str, lesson: Lesson) -> bool:
-        """Whether sessions now name another remedy for what they were the ones to word: in a candidate at once, in what
-        is active when several sessions showed it."""
-        names_remedy = "→" in rule
-        return names_remedy and self._standing.taught(worded) and (place == "candidates" or lesson.strong)
-
-    def _where(self, rule: str) -> tuple[str, str, str]:
-        if rule in self._exact:
-            return (*self._exact[rule], rule)
-        return next((one for one in self._places if self._alike(one[2], rule)), ("", "", ""))
 
 
 def united(known: Lesson | None, more: Lesson) -> Lesson:
@@ -203,10 +206,10 @@ def _fingerprint(
     return tuple(Fingerprint(target=target, digest=digest) for target, digest in digests.items())
 
 
-def stamped(lesson: Lesson, before: Lesson | None, take: Take) -> Lesson:
-    """The lesson with digests of what is there now, where it is new or was seen again.
+def with_digests(lesson: Lesson, before: Lesson | None, digest_of: Callable[[str], str]) -> Lesson:
+    """The lesson with digests of what its targets are now, where it is new or was seen again.
 
-    A target that is not there is let go: what cannot be looked at tells nothing.
+    A target that does not exist is dropped: it cannot show a change.
     """
     known = {item.target for item in before.fingerprint} if before else set()
     again = before is None or not set(before.sessions).issuperset(lesson.sessions)
@@ -214,7 +217,7 @@ def stamped(lesson: Lesson, before: Lesson | None, take: Take) -> Lesson:
     for item in lesson.fingerprint:
         if item.target in known and not again:
             prints.append(item)
-        elif digest := take(item.target):
+        elif digest := digest_of(item.target):
             kept = PRESENT if item.digest == PRESENT else digest
             prints.append(Fingerprint(target=item.target, digest=kept))
     return replace(lesson, fingerprint=tuple(prints))

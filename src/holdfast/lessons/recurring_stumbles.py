@@ -13,82 +13,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.core.patterns import lazy_regex
-from holdfast.lessons.contradictions import Recurring, Seen, Touched, still
+from holdfast.lessons.contradictions import Recurring, Sighting, Touched, still
+from holdfast.lessons.grounds import IN_FOLDER
 from holdfast.model.events import Lived
 from holdfast.model.lesson import Stumble
 from holdfast.sessions.command_words import REST
 from holdfast.sessions.enforced_rules import CLIENT, PERMISSIONS, common_wording
 from holdfast.sessions.remedies import installs_for_good
 
-# What a hook or a client's configuration refuses here, out of the sessions that met it, and how that is said.
-
-MOST_NAMED = 3
-_HALF = 0.5
-_BY = {PERMISSIONS: "by configuration", CLIENT: "at times by the client"}
-
-
-def refused(group: Sequence[Seen], agents: Collection[str]) -> Recurring:
-    """One rule for each hook's words; it names a call only where that call is what the words are about."""
-    newest = group[-1].stumble
-    sessions = {one.session for one in group}
-    met: dict[str, set[str]] = {}
-    places: dict[str, Counter[str]] = {}
-    passed: set[str] = set()
-    for one in group:
-        token = one.stumble.token
-        met.setdefault(token, set()).add(one.session)
-        if one.stumble.instead:
-            places.setdefault(token, Counter())[one.stumble.instead] += 1
-        if one.stumble.sometimes:
-            passed.add(token)
-    spoken = newest.failed.lower().split()
-    named = [
-        token
-        for token, where in sorted(met.items(), key=lambda item: (-len(item[1]), item[0]))
-        if token in places
-        or newest.subject.startswith(CLIENT)
-        or any(word.strip("'\".,:;()") == token.split()[-1].lower() for word in spoken)
-        or (token not in passed and len(where) >= max(2, _HALF * len(sessions)))
-    ]
-    tokens = tuple(([token for token in named if len(met[token]) >= 2] or named)[:MOST_NAMED])
-    found = [places[token].most_common(1)[0][0] for token in tokens if token in places]
-    whose = {one.agent for one in group}
-    return Recurring(
-        cause="blocked",
-        subject=newest.subject,
-        tokens=tokens,
-        tried=newest.tried,
-        failed=newest.failed,
-        instead=found[0] if found else "",
-        others=tuple(found[1:]),
-        seen=tuple(group),
-        only=next(iter(whose)) if len(whose) == 1 and len(set(agents) - {""}) > 1 else "",
-    )
-
-
-def refused_rule(item: Recurring) -> str:
-    """The refusal on one line: what is refused, by whom, in the hook's words, and what it wants instead."""
-    by = _BY.get(item.subject.partition(" ")[0], "by a hook")
-    where = f"here (in {item.only})" if item.only else "here"
-    why = f": {item.failed}" if item.failed else ""
-    calls = ", ".join(f"`{token}`" for token in item.tokens)
-    instead = ", ".join(f"`{text}`" for text in (item.instead, *item.others) if text)
-    then = f" → {instead}" if instead else ""
-    if not calls:
-        return f"some shell calls are refused {where} {by}{why}{then}"
-    return f"{calls} {'are' if len(item.tokens) > 1 else 'is'} refused {where} {by}{why}{then}"
-
-
-ALONE = frozenset(  # causes that one session is proof enough of, once a remedy is known
-    "program task command target place variable managed untrusted flag format prefix folder engine excluded".split()  # noqa: SIM905
-)
-UNRESOLVED = frozenset(
-    ["path", "program", "tool", "slow", "flaky", "large", "flag", "glob", "task", "command", "refused"]
-)
 FEWEST_FOR_A_GUESS = 3  # a file that is nowhere: what two sessions looked for was often named to them
-FEWEST_FOR_A_RULE = (
-    3  # what a linter finds is somebody's slip until it is usual; two sessions in fifty are not
-)
+FEWEST_FOR_A_RULE = 3  # what a linter finds is a slip until it is usual; two sessions in fifty are not
 FEWEST_FOR_A_STAR = 3  # a pattern that matches nothing is often meant to
 FEWEST_FOR_A_REFUSAL = 2
 MOST_PLACES = 2  # beside the first
@@ -97,7 +31,9 @@ _TASK = lazy_regex(
     r"(?:mise run|make|just|task|rake|(?:npm|pnpm|yarn|bun)(?: run)?(?! (?:exec|dlx|x)\b)) [\w:.-]+\Z"
 )
 _PART_OF_A_RULE = lazy_regex(r"([a-z]\w*(?:-\w+)*): ")
-_MOVED = lazy_regex(r"cd (\S+) && ")
+MOST_NAMED = 3
+_HALF = 0.5
+_BY = {PERMISSIONS: "by configuration", CLIENT: "at times by the client"}
 
 
 class Stumbles(Struct, frozen=True):
@@ -108,11 +44,11 @@ class Stumbles(Struct, frozen=True):
 
 
 def recurring(lived: Sequence[Lived]) -> Stumbles:
-    """What these sessions (oldest first) stumbled over, by cause."""
-    groups: dict[str, list[Seen]] = {}
+    """Merges the stumbles of these sessions, oldest first, by cause."""
+    groups: dict[str, list[Sighting]] = {}
     for session in lived:
         for stumble in session.experience.stumbles:
-            seen = Seen(session.session, stumble.at or session.started, stumble, session.agent)
+            seen = Sighting(session.session, stumble.at or session.started, stumble, session.agent)
             groups.setdefault(_key(stumble), []).append(seen)
     touched = Touched(lived)
     groups = _folders(groups, touched)
@@ -132,7 +68,7 @@ def recurring(lived: Sequence[Lived]) -> Stumbles:
 
 
 def _key(stumble: Stumble) -> str:
-    if stumble.cause == "place" and (moved := _MOVED.match(stumble.instead)):
+    if stumble.cause == "place" and (moved := IN_FOLDER.match(stumble.instead)):
         return (
             f"place|{stumble.subject.partition(' ')[0]}|{moved[1]}"  # whatever the tool was asked to do there
         )
@@ -150,17 +86,17 @@ def _key(stumble: Stumble) -> str:
 
 def _formatter(stumble: Stumble) -> str:
     """The folder in which code was not formatted: one formatter looks after it."""
-    return moved[1] if (moved := _MOVED.match(stumble.instead or stumble.tried)) else ""
+    return moved[1] if (moved := IN_FOLDER.match(stumble.instead or stumble.tried)) else ""
 
 
-def _merged(group: Sequence[Seen]) -> Recurring:
+def _merged(group: Sequence[Sighting]) -> Recurring:
     """The remedy that most sessions found, the newest of equals; the wording of the newest that found it."""
     failed = Counter(text for one in group for text in one.stumble.vain)
     helped = Counter(one.stumble.instead for one in group if one.stumble.instead)
     # What was done where a service refuses is the way only where another did so too.
     fewest = 2 if group[0].stumble.cause == "refused" else 1
     # What helped one session and failed in another helps by luck.
-    remedies = {text: n for text, n in helped.items() if n > failed[text] and n >= fewest}
+    remedies = {text: count for text, count in helped.items() if count > failed[text] and count >= fewest}
     newest = {one.stumble.instead: number for number, one in enumerate(group)}
     plainest = group[0].stumble.cause == "flag"  # of what helped as often: just leaving the flag out
     best = max(
@@ -216,18 +152,18 @@ def _worth(item: Recurring) -> bool:
     if item.cause == "path" and not item.instead:
         return item.sessions >= FEWEST_FOR_A_GUESS
     if item.sessions >= 2:
-        return bool(item.instead) or item.cause in UNRESOLVED
-    return bool(item.instead) and (item.cause in ALONE or _other_ending(item))
+        return bool(item.instead) or item.known.unresolved
+    return bool(item.instead) and (item.known.alone or _other_ending(item))
 
 
 def _doubled(path: str) -> bool:
-    """A path said from the top while in a folder (`api/api/src`): nobody means it, and nobody types it again."""
+    """A path from the top that was typed inside a folder (`api/api/src`): a slip, which does not recur."""
     parts = path.rstrip("/").split("/")
     return any(parts[:size] == parts[size : 2 * size] for size in range(1, len(parts) // 2 + 1))
 
 
 def _other_place_works(item: Recurring, held: Sequence[Recurring]) -> bool:
-    """A place that one session went to, where more sessions found another for the same tool: it is the other's part."""
+    """Whether one session went to this place, and more sessions found another place for the same tool."""
     if item.cause != "place" or item.sessions > 1:
         return False
     tool = item.subject.partition(" ")[0]
@@ -238,12 +174,12 @@ def _other_place_works(item: Recurring, held: Sequence[Recurring]) -> bool:
 
 
 def _of_one_tool(held: Sequence[Recurring]) -> list[Recurring]:
-    """A tool that runs in several folders and not at the top is one rule that names them."""
+    """Makes one rule of a tool that runs in several folders and not at the top."""
     result: list[Recurring] = []
     first: dict[str, int] = {}
     for item in sorted(held, key=lambda item: -item.sessions):
         tool = item.subject.partition(" ")[0]
-        if item.cause != "place" or not _MOVED.match(item.instead) or _MOVED.match(item.tried):
+        if item.cause != "place" or not IN_FOLDER.match(item.instead) or IN_FOLDER.match(item.tried):
             result.append(item)
         elif tool not in first:
             first[tool] = len(result)
@@ -254,30 +190,26 @@ def _of_one_tool(held: Sequence[Recurring]) -> list[Recurring]:
                 known,
                 tokens=tuple(dict.fromkeys((*known.tokens, *item.tokens)))[:3],
                 others=(*known.others, item.instead)[:MOST_PLACES],
-                seen=(*known.seen, *(one for one in item.seen if one.session not in _sessions(known))),
+                seen=(*known.seen, *(one for one in item.seen if one.session not in known.session_ids)),
             )
     return result
 
 
 def _of_one_shell(held: Sequence[Recurring]) -> list[Recurring]:
-    """A star that matches nothing is one rule, in an option's value or not: who met either met it."""
+    """Makes one rule of a star that matches nothing, in the value of an option or not."""
     stars = [item for item in held if item.cause == "glob" and item.tokens[0] == "*"]
     options = [item for item in held if item.cause == "glob" and item.tokens[0].startswith("-")]
     if not stars or not options:
         return list(held)
-    met = _sessions(stars[0])
+    met = stars[0].session_ids
     more = {one.session: one for item in options for one in item.seen if one.session not in met}
     seen = sorted((*stars[0].seen, *more.values()), key=lambda one: one.at or 0.0)
     whole = replace(stars[0], seen=tuple(seen))
     return [whole if item is stars[0] else item for item in held if item not in options]
 
 
-def _sessions(item: Recurring) -> set[str]:
-    return {one.session for one in item.seen}
-
-
 def _said_of_less(item: Recurring, held: Sequence[Recurring]) -> bool:
-    """The same flag of the same tool behind a wrapper: said once, of the tool."""
+    """Whether the same flag is known of the same tool without its wrapper."""
     return item.cause in ("flag", "target") and any(
         other.cause == item.cause
         and other.tokens == item.tokens
@@ -287,16 +219,13 @@ def _said_of_less(item: Recurring, held: Sequence[Recurring]) -> bool:
 
 
 def _other_ending(item: Recurring) -> bool:
-    """A file that is there with another ending: the same guess is made again; other guesses seldom are."""
+    """Whether the file exists with another ending: such a guess is made again, other guesses seldom are."""
     stem = item.tokens[0].rpartition(".")[0]
     return item.cause == "path" and bool(stem) and stem == item.instead.rpartition(".")[0]
 
 
-# --- rules about more than one name ---
-
-
-def _folders(groups: dict[str, list[Seen]], touched: Touched) -> dict[str, list[Seen]]:
-    """Files that were looked for in a folder that is not there: one rule for the folder."""
+def _folders(groups: dict[str, list[Sighting]], touched: Touched) -> dict[str, list[Sighting]]:
+    """Makes one rule of the files that were looked for in a folder that does not exist."""
     moved: dict[str, list[str]] = {}
     for key, group in groups.items():
         stumble = group[-1].stumble
@@ -341,7 +270,7 @@ def _folders(groups: dict[str, list[Seen]], touched: Touched) -> dict[str, list[
 
 
 def _without_prefix(items: Iterable[Recurring]) -> list[Recurring]:
-    """A wrapper that does not know several commands which work without it: one rule for the wrapper."""
+    """Makes one rule of a wrapper that does not know commands which work without it."""
     result: list[Recurring] = []
     wrapped: dict[str, list[Recurring]] = {}
     for item in items:
@@ -361,3 +290,55 @@ def _without_prefix(items: Iterable[Recurring]) -> list[Recurring]:
             )
         )
     return result
+
+
+def refused(group: Sequence[Sighting], agents: Collection[str]) -> Recurring:
+    """One rule for each hook's words; it names a call only where that call is what the words are about."""
+    newest = group[-1].stumble
+    sessions = {one.session for one in group}
+    met: dict[str, set[str]] = {}
+    places: dict[str, Counter[str]] = {}
+    passed: set[str] = set()
+    for one in group:
+        token = one.stumble.token
+        met.setdefault(token, set()).add(one.session)
+        if one.stumble.instead:
+            places.setdefault(token, Counter())[one.stumble.instead] += 1
+        if one.stumble.sometimes:
+            passed.add(token)
+    spoken = newest.failed.lower().split()
+    named = [
+        token
+        for token, where in sorted(met.items(), key=lambda item: (-len(item[1]), item[0]))
+        if token in places
+        or newest.subject.startswith(CLIENT)
+        or any(word.strip("'\".,:;()") == token.split()[-1].lower() for word in spoken)
+        or (token not in passed and len(where) >= max(2, _HALF * len(sessions)))
+    ]
+    tokens = tuple(([token for token in named if len(met[token]) >= 2] or named)[:MOST_NAMED])
+    found = [places[token].most_common(1)[0][0] for token in tokens if token in places]
+    whose = {one.agent for one in group}
+    return Recurring(
+        cause="blocked",
+        subject=newest.subject,
+        tokens=tokens,
+        tried=newest.tried,
+        failed=newest.failed,
+        instead=found[0] if found else "",
+        others=tuple(found[1:]),
+        seen=tuple(group),
+        only=next(iter(whose)) if len(whose) == 1 and len(set(agents) - {""}) > 1 else "",
+    )
+
+
+def refused_rule(item: Recurring) -> str:
+    """The refusal on one line: what is refused, by whom, in the hook's words, and what it wants instead."""
+    by = _BY.get(item.subject.partition(" ")[0], "by a hook")
+    where = f"here (in {item.only})" if item.only else "here"
+    why = f": {item.failed}" if item.failed else ""
+    calls = ", ".join(f"`{token}`" for token in item.tokens)
+    instead = ", ".join(f"`{text}`" for text in (item.instead, *item.others) if text)
+    then = f" → {instead}" if instead else ""
+    if not calls:
+        return f"some shell calls are refused {where} {by}{why}{then}"
+    return f"{calls} {'are' if len(item.tokens) > 1 else 'is'} refused {where} {by}{why}{then}"

@@ -1,7 +1,7 @@
-"""Where new files are registered: a file that commits change whenever they add one to a folder, and that names them.
+"""Finds lists in which new files are registered: files that commits change whenever they add one to a folder.
 
-Both are asked for. Files that merely change together name each other seldom; a list that names everything in a folder
-is changed whenever something is added to it. What the compiler asks for by itself is no news.
+Such a list must also name the files of the folder: files that merely change together seldom name each other. Lists
+that a compiler asks for are left out.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from msgspec import Struct
 
 from holdfast.core.git import run_git
 from holdfast.core.patterns import lazy_regex
-from holdfast.lessons.fingerprint_content import Unreadable, read_regular
+from holdfast.lessons.fingerprint_content import read_regular
 from holdfast.lessons.grounds import evidence_of, slug
 from holdfast.model.events import Lived
 from holdfast.model.lesson import PRESENT, Fingerprint, Lesson
 
 COMMITS = 1000
+FEWEST_SESSIONS = 3  # known here before git's history is searched
+MOST_LISTS = 3  # that one rule names
 FEWEST = 3  # commits that added one, and files that are there
 MOST = 0.75  # of the commits that added one changed the list
 NAMED = 0.8  # of the files that are there are named in it
@@ -55,24 +57,22 @@ class Registration(Struct, frozen=True, kw_only=True):
     there: int
 
 
-class _Commit(Struct, frozen=True):
-    added: tuple[str, ...]
-    changed: frozenset[str]
+Commit = tuple[list[str], list[str]]  # the files that it added, and those that it changed
 
 
 def registrations(root: Path) -> list[Registration]:
     """What the latest commits and the files that are there show; the most certain first."""
     commits = _commits(root)
-    often = Counter(path for commit in commits for path in commit.changed)
-    adding: dict[tuple[str, str], list[_Commit]] = {}
+    often = Counter(path for _, changed in commits for path in changed)
+    adding: dict[tuple[str, str], list[Commit]] = {}
     for commit in commits:
-        for kind in dict.fromkeys(filter(None, map(_kind, commit.added))):
+        for kind in dict.fromkeys(filter(None, map(_kind, commit[0]))):
             adding.setdefault(kind, []).append(commit)
     found = []
     for (folder, ending), those in adding.items():
         if len(those) < FEWEST:
             continue
-        together = Counter(path for commit in those for path in commit.changed)
+        together = Counter(path for _, changed in those for path in changed)
         for path, count in together.items():
             likely = count >= max(FEWEST, MOST * len(those)) and often[path] <= max(
                 RARE * len(commits), count
@@ -96,10 +96,10 @@ def _kind(path: str) -> tuple[str, str] | None:
     return (folder, ending) if folder and stem and not _TEST.search(path) else None
 
 
-def _commits(root: Path) -> list[_Commit]:
+def _commits(root: Path) -> list[Commit]:
     words = ("log", "--no-merges", f"-n{COMMITS}", "--name-status", "-M", "--diff-filter=AM", "--format=%x01")
     printed = run_git(root, *words, seconds=_SECONDS, most_bytes=_BYTES).data.decode("utf-8", "replace")
-    commits = []
+    commits: list[Commit] = []
     for block in printed.split("\x01")[1:]:
         by_status: dict[str, list[str]] = {"A": [], "M": []}
         for line in block.split("\n"):
@@ -107,7 +107,7 @@ def _commits(root: Path) -> list[_Commit]:
             if status in by_status and _PLAIN.fullmatch(path):
                 by_status[status].append(path)
         if len(by_status["A"]) + len(by_status["M"]) <= _LARGE:
-            commits.append(_Commit(tuple(by_status["A"]), frozenset(by_status["M"])))
+            commits.append((by_status["A"], by_status["M"]))
     return commits
 
 
@@ -116,7 +116,7 @@ def _naming(root: Path, folder: str, ending: str, registry: str) -> tuple[int, i
     try:
         content = read_regular(str(root / registry), _MOST_CONTENT).decode("utf-8", "replace")
         stems = _stems([path.name for path in (root / folder).iterdir()], ending, registry.rpartition("/")[2])
-    except (OSError, ValueError, Unreadable):
+    except (OSError, ValueError):
         return 0, 0
     text = _plain(content)
     named = sum(re.search(rf"(?<![a-z0-9]){re.escape(stem)}(?![a-z0-9])", text) is not None for stem in stems)
@@ -139,12 +139,6 @@ def _plain(text: str) -> str:
 def is_registration(rule: str) -> bool:
     """A rule of this kind: git's history is not asked each time, so it is not unlearned by silence."""
     return rule.startswith("a new `") and "` is registered in `" in rule
-
-
-FEWEST_SESSIONS = 3  # known here before git's history is asked
-
-
-MOST_LISTS = 3  # that one rule names
 
 
 def registration_lessons(

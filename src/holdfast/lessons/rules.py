@@ -1,4 +1,4 @@
-"""Lessons in words: one rule each, on one line, the failing name and the remedy beside each other.
+"""Words lessons: one rule each, on one line, with the failing call and its remedy.
 
 One rule is one lesson: it is promoted, muted, found stale and paid back by itself, and its id does not change when
 another one is learned. Names begin with the tool, so that a list shows what belongs together.
@@ -12,29 +12,34 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.core.likeness import Likeness, compare
-from holdfast.core.patterns import lazy_regex
 from holdfast.lessons.commands import YOUNG, Uses, command_lessons, of_command, purpose_named
 from holdfast.lessons.contradictions import Recurring
-from holdfast.lessons.grounds import Exists, depends_on, enforced_by, evidence_of, slug
+from holdfast.lessons.grounds import IN_FOLDER, Exists, depends_on, enforced_by, evidence_of, slug
+from holdfast.lessons.proposals import COMMAND_RULE, same_rule
 from holdfast.lessons.recurring_stumbles import recurring, refused_rule
 from holdfast.model.events import Lived
-from holdfast.model.lesson import PRESENT, Correction, Experience, Fingerprint, Lesson, LessonKind
+from holdfast.model.lesson import PRESENT, Correction, Experience, Fingerprint, Lesson
 from holdfast.sessions.stumble_watch import WITHOUT
 
-_OF_THE_TOOL = frozenset(
-    ["flag", "prefix", "glob", "usage", "refused", "program", "engine", "blocked"]
-)  # whatever this repository holds
-_PITFALLS = frozenset(["slow", "flaky", "large", "tool", "variable"])
-# Of what one session met, at least half was met by another (docs/lessons-reading.md); of the rest a fifth.
-COMES_AGAIN = frozenset(["program", "task", "command", "prefix", "target", "place", "format", "engine"])
-UNMET = 3  # sessions since
-_OF_A_PLACE = lazy_regex(r"cd (\S+) && ")
+UNMET = 3  # later sessions that did not meet a stumble of one session
+_GLOB_RULES = {
+    "*": "a `*` that matches nothing fails in this shell (no matches found) → quote it, as in "
+    "`--include='*.x'`, or name the file",
+    "=": "a word that begins with `=` (`echo ===`) fails in this shell → quote it: `echo '==='`",
+}
+_GLOB_NAMES = {
+    "?": "shell-quote-question-mark",
+    "[": "shell-quote-brackets",
+    "*": "shell-unmatched-star",
+    "(": "shell-quote-parentheses",
+    "=": "shell-quote-equals",
+}
 
 
 class Learned(Struct, frozen=True):
     """Lessons, the strongest first, and rules that were true once and are not any more.
 
-    `usual` are commands that many sessions ran and none had to find: true, and nothing that anybody has to learn.
+    `usual` are commands that many sessions ran and none had to find: true, and no lesson.
     """
 
     lessons: tuple[Lesson, ...]
@@ -68,86 +73,54 @@ def learned(lived: Sequence[Lived], exists: Exists) -> Learned:
     return Learned(tuple(named.values()), (*contradicted, *commands.undefined), tuple(commands.usual))
 
 
-# --- stumbles ---
-
-
 def _seldom(item: Recurring, later: int) -> bool:
-    """Whether what one session met will hardly be met again: by its cause, or because so many sessions did not."""
-    return item.sessions == 1 and (item.cause not in COMES_AGAIN or later >= UNMET)
+    """Whether another session will hardly meet what one session met, by its cause or by sessions that did not."""
+    return item.sessions == 1 and (not item.known.comes_again or later >= UNMET)
 
 
 def rule_of(item: Recurring) -> str:
     """The stumble on one line: what fails, why, and what works."""
-    if item.cause == "blocked":
-        return refused_rule(item)
-    token, tried, instead = item.tokens[0], item.tried, item.instead
+    token, tried, instead = item.tokens[0] if item.tokens else "", item.tried, item.instead
     then = f" → `{instead}`" if instead else ""
+    why = f" ({item.failed})" if item.failed else ""
+    also = "".join(f" or `{other}`" for other in item.others)
     match item.cause:
+        case "blocked":
+            return refused_rule(item)
         case "path" if not instead:
             return f"there is no `{token}` in this repository"
         case "path":
-            like = (
-                "files like "
-                if "." in instead.rpartition("/")[2] and "." not in token.rpartition("/")[2]
-                else ""
-            )
-            return f"`{token}` does not exist here → {like}`{instead}`"
-        case "folder":
-            return f"there is no folder `{token}` here → its files are in `{instead}`"
-        case "large":
-            return f"`{token}` is too large to read at once → read a part of it (offset and limit), or search in it"
-        case "program":
-            then = " → run the command without it" if instead == WITHOUT else then
-            return f"`{token}` is not found here{then}"
-        case "tool":
-            return f"`{tried}` needs `{token}`, which is not found here{then}"
+            is_file = "." in instead.rpartition("/")[2] and "." not in token.rpartition("/")[2]
+            return f"`{token}` does not exist here → {'files like ' if is_file else ''}`{instead}`"
+        case "program" if instead == WITHOUT:
+            then = " → run the command without it"
         case "prefix":
             names = ", ".join(f"`{item.subject} {name}`" for name in item.tokens)
             many = len(item.tokens) > 1
-            why = f" ({item.failed})" if item.failed and not many else ""
-            return f"{names} fail{'' if many else 's'} here{why} → without `{item.subject}`: `{instead}`"
-        case "glob":
-            if token.startswith("-"):
-                return (
-                    f"`{token}=*…` unquoted fails in this shell (no matches found) → quote it: `{token}='*…'`"
-                )
-            if token == "*":
-                return (
-                    "a `*` that matches nothing fails in this shell (no matches found) → quote it, as in "
-                    "`--include='*.x'`, or name the file"
-                )
-            if token == "=":
-                return "a word that begins with `=` (`echo ===`) fails in this shell → quote it: `echo '==='`"
-            return f"an unquoted `{token}` in an argument fails in this shell (no matches found) → quote the argument"
-        case "format":
-            return f"`{tried}` fails on formatting → `{instead}` first"
+            fail = "fail here" if many else f"fails here{why}"
+            return f"{names} {fail} → without `{item.subject}`: `{instead}`"
+        case "glob" if token.startswith("-"):
+            return f"`{token}=*…` unquoted fails in this shell (no matches found) → quote it: `{token}='*…'`"
+        case "glob" if token in _GLOB_RULES:
+            return _GLOB_RULES[token]
         case "rule":
             example = next((one.stumble.example for one in item.seen if one.stumble.example), "")
-            why = f" ({item.failed})" if item.failed else ""
             return f"`{tried}` fails on `{token}`{why}" + (f", as in `{example}`" if example else "")
-        case "place" if len(item.tokens) > 1 and (place := _OF_A_PLACE.match(instead)):
+        case "place" if len(item.tokens) > 1 and (place := IN_FOLDER.match(instead)):
             names = ", ".join(f"`{name}`" for name in item.tokens)
-            also = "".join(f" or `{other}`" for other in item.others)
             return f"{names} fail here ({item.failed}) → in `{place[1]}/`: `{instead}`{also}"
-        case "slow":
-            return f"`{token}` takes long ({item.failed}) → give it more time, or run it in the background"
-        case "flaky":
-            return f"test `{token}` is flaky: failed, then passed without an edit → run it again before you debug it"
-        case "variable":
-            return f"`{tried}` needs `{token}` to be set{then}"
-    # Another way to do a job helped, and nothing says what was wrong: the output is not quoted.
-    why = f" ({item.failed})" if item.failed and item.cause != "switch" else ""
+        case "switch":
+            why = ""  # another way to do the job helped, and nothing says what was wrong
+    if template := item.known.rule:
+        return template.format(token=token, tried=tried, failed=item.failed, instead=instead, then=then)
     if item.cause in ("flag", "target") and instead == item.subject:
         then += " without it"
-    then += "".join(f" or `{other}`" for other in item.others)
-    return f"`{tried}` fails here{why}{then}"
+    return f"`{tried}` fails here{why}{then}{also}"
 
 
 def _of_stumble(item: Recurring, exists: Exists) -> Lesson:
-    kind: LessonKind = (
-        "pitfall" if item.cause in _PITFALLS else "convention" if item.cause == "rule" else "stumble"
-    )
     digest = ""
+    targets: tuple[str, ...] = ()
     if item.cause in ("path", "folder"):
         targets = tuple(path for path in (item.instead,) if path and exists(path))
         digest = PRESENT  # where it is matters, not what is in it
@@ -155,86 +128,32 @@ def _of_stumble(item: Recurring, exists: Exists) -> Lesson:
         targets = tuple(path for path in item.tokens if exists(path))
     elif item.cause == "rule":
         targets = (*enforced_by(item.tokens[0], exists), *depends_on(item.tried, exists))[:1]
-    elif item.cause in _OF_THE_TOOL:
-        targets = ()
-    else:
+    elif not item.known.of_tool:
         targets = (*depends_on(item.instead, exists), *depends_on(item.tried, exists))[:2]
+    seen = [(one.session, one.at, one.stumble) for one in item.seen]
     return Lesson(
         name=_stumble_name(item),
-        description=_DESCRIPTIONS.get(item.cause, "a call that fails here"),
+        description=item.known.description,
         rules=(rule_of(item),),
-        kind=kind,
+        kind=item.known.kind,
         fingerprint=tuple(Fingerprint(target=target, digest=digest) for target in dict.fromkeys(targets)),
         captured_at=item.at,
         evidence=evidence_of(
-            (
-                one.session,
-                one.at,
-                f"{one.stumble.tried}: {one.stumble.failed}"
-                + (f" → {one.stumble.instead}" if one.stumble.instead else ""),
-            )
-            for one in item.seen
+            (session, at, f"{one.tried}: {one.failed}" + (f" → {one.instead}" if one.instead else ""))
+            for session, at, one in seen
         ),
     )
 
 
 def _stumble_name(item: Recurring) -> str:
-    match item.cause:
-        case "path" | "folder" | "large":
-            return slug("path", "/".join(item.tokens[0].rstrip("/").split("/")[-2:]))
-        case "glob":
-            return {
-                "?": "shell-quote-question-mark",
-                "[": "shell-quote-brackets",
-                "*": "shell-unmatched-star",
-                "(": "shell-quote-parentheses",
-                "=": "shell-quote-equals",
-            }.get(item.tokens[0], slug("shell-quote", item.tokens[0]))
-        case "program" | "prefix":
-            return slug(item.subject, item.tokens[0], "missing" if item.cause == "program" else "prefix")
-        case "blocked":
-            return slug("refused", *item.tokens[:1], " ".join(item.subject.split()[1:5]))
-        case "format":
-            return slug(item.subject, "formatting")
-        case "rule":
-            return slug("lint", item.tokens[0])
-        case "flaky":
-            return slug("flaky", item.tokens[0])
-        case "slow":
-            return slug(item.subject, "slow")
-        case "place":
-            return slug(item.tokens[0], "place")
-        case "usage" | "refused" | "switch" | "engine" | "excluded":
-            return slug(item.subject, item.cause)
-    return slug(item.subject, item.tokens[0])
-
-
-_DESCRIPTIONS = {
-    "path": "a path that is guessed wrong",
-    "folder": "a folder that is guessed wrong",
-    "large": "a file too large to read at once",
-    "program": "a program that is not here, or has another name",
-    "blocked": "a call that is refused before it runs",
-    "tool": "a tool that a task needs",
-    "prefix": "a prefix that does not know the command",
-    "glob": "a word that the shell takes for a pattern",
-    "format": "a check that fails on formatting",
-    "rule": "a rule that the linter enforces",
-    "slow": "a suite that takes long",
-    "flaky": "a test that fails now and then",
-    "variable": "a variable that must be set",
-    "flag": "an option that this tool does not have",
-    "task": "a task that is not defined here",
-    "command": "a subcommand that does not exist",
-    "target": "a target that this package does not have",
-    "place": "a directory from which it does not run",
-    "module": "a module that is not found",
-    "engine": "another version of what runs it is needed",
-    "excluded": "a build that leaves out what is asked for",
-}
-
-
-# --- corrections ---
+    token = item.tokens[0] if item.tokens else ""
+    if item.cause in ("path", "folder", "large"):
+        return slug("path", "/".join(token.rstrip("/").split("/")[-2:]))
+    if item.cause == "blocked":
+        return slug("refused", token, " ".join(item.subject.split()[1:5]))
+    if item.cause == "glob" and token in _GLOB_NAMES:
+        return _GLOB_NAMES[token]
+    return slug(item.known.name.format(subject=item.subject, token=token))
 
 
 def _corrections(lived: Sequence[Lived]) -> list[Lesson]:
@@ -266,36 +185,6 @@ def _corrections(lived: Sequence[Lived]) -> list[Lesson]:
     return lessons
 
 
-# Whether two rules are one lesson: the same cause, whatever the remedy and the wording.
-
-_SPAN = lazy_regex(r"`([^`\n]+)`")
-_REFUSED = lazy_regex(r"\b(?:is|are) refused here\b.* by (?:a hook|configuration|the client)\b")
-_FAILS = lazy_regex(
-    r"\bfails?\b|\bdoes not exist\b|\bthere is no\b|\bis not (?:found|installed)\b"
-    r"|\bneeds\b|\benforces\b|\bflaky\b|\btakes long\b"
-)
-
-
-def same_rule(one: str, other: str) -> bool:
-    """Rules about a failing call or a command are told apart by it; others by what they say."""
-    some, others = _cause(one), _cause(other)
-    return some == others if some or others else compare(one, other).likeness is Likeness.SAME
-
-
-def _cause(rule: str) -> tuple[str, ...]:
-    if match := _COMMAND.fullmatch(rule.strip()):
-        return ("works", match[2])  # that a command works is not what says that it fails
-    failing = rule.partition("→")[0].rstrip()
-    if _REFUSED.search(failing):
-        return ("refused", failing)  # by the hook's words: one hook refuses a call for several reasons
-    return ("fails", *_SPAN.findall(failing)) if _FAILS.search(failing) else ()
-
-
-# Whether sessions show a rule again: as it was, or in the form that works now.
-
-_COMMAND = lazy_regex(r"([\w ]{2,12}): `([^`\n]+)`")
-
-
 def since(lived: Sequence[Lived], moment: float) -> list[Lived]:
     """These sessions, each with what it lived through after this moment; those that ended before are left out."""
     recent = []
@@ -323,7 +212,7 @@ def shown_again(
 
     A command is shown again when it worked; what else did its job in most of these sessions is its new form.
     """
-    if command := _COMMAND.fullmatch(rule.strip()):
+    if command := COMMAND_RULE.fullmatch(rule.strip()):
         return _command_again(command[1], command[2], lived, exists, taken)
     for lesson in learned(lived, exists).lessons:
         if lesson.rules[0] not in taken and same_rule(lesson.rules[0], rule):

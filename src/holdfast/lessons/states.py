@@ -1,9 +1,10 @@
-"""What each lesson is to this user now: candidate, active, muted, rejected or not trusted; and which of them count."""
+"""The state of each lesson for this user now, and which lessons count."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 from zlib import crc32
 
@@ -15,99 +16,90 @@ from holdfast.core import files
 from holdfast.core.errors import StoreError
 from holdfast.core.fence import imitates
 from holdfast.core.place import is_checkout
-from holdfast.lessons.fingerprint import Changed, Checked, Missing, Renamed, Same, Stamp, Verdict, check, take
-from holdfast.lessons.notes import Payback, Record
-from holdfast.lessons.proposals import Proposed, united
-from holdfast.lessons.store import Found, LessonStore, Place, Shelf
+from holdfast.lessons.choices import Payback, Record
+from holdfast.lessons.fingerprint import Changed, Checked, Missing, Renamed, Same, Stamp, Verdict, check
+from holdfast.lessons.proposals import Place, Proposed, united
+from holdfast.lessons.store import LessonStore, Shelf, StoredLesson
 from holdfast.model.lesson import Fingerprint, Lesson, Scope, State
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.snapshots import keep_snapshot
 from holdfast.store.versions import new_group
 
+MOST_STAMPS = 5_000
+_STAMPS = msgspec.json.Decoder(dict[str, Stamp])
 _DAY_S = 86_400.0
-PROVEN_BY_CALLS = frozenset(
-    ["command", "stumble", "pitfall", "convention"]
-)  # a correction is words, perhaps pasted ones
-_SCOPES: dict[Place, Scope] = {
-    "personal": "personal",
-    "local": "local",
-    "candidates": "local",
-    "shared": "shared",
-}
+_OFTEN_ENOUGH = 10  # injected that often, a lesson has had its chance
+# A correction is not among them: it is words, perhaps pasted ones.
+PROVEN_BY_CALLS = frozenset(["command", "stumble", "pitfall", "convention"])
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class LessonStatus(Struct, frozen=True, kw_only=True):
     """A lesson where it lies, and what holds for it. `due` are rules of a candidate that count already."""
 
-    found: Found
+    stored: StoredLesson
     place: Place
     state: State
     payback: Payback = Payback()
     muted_until: float | None = None
     active_at: float | None = None
     due: tuple[str, ...] = ()
-    own: bool = True  # learned or written here; a shared one: written by this machine
+    own: bool = True  # learned or written here; of a shared one: written by this machine
     drift: tuple[str, ...] = ()  # what changed of what it depends on
-    changed: bool = False  # it was trusted once, and is not what was agreed to
+    changed: bool = False  # another content of this name was trusted
 
     @property
     def lesson(self) -> Lesson:
-        return self.found.lesson
+        return self.stored.lesson
 
     @property
     def scope(self) -> Scope:
-        return _SCOPES[self.place]
+        return "local" if self.place == "candidates" else self.place
 
 
-class Counts(NamedTuple):
+class ActiveLesson(NamedTuple):
     """A lesson that counts here and now."""
 
     lesson: Lesson
     scope: Scope
-    state: State
 
 
 def lesson_store(machine: Machine, project: Project, group: str = "") -> LessonStore:
     return LessonStore(project, clock=lambda: machine.now().timestamp(), group=group)
 
 
-def alike(one: str, other: str) -> bool:
-    """Whether two rules say the same."""
-    from holdfast.lessons.rules import same_rule
-
-    return same_rule(one, other)
-
-
-def active_lessons(machine: Machine, project: Project) -> list[Counts]:
-    """The lessons that count: none that is muted, rejected, stale or not agreed to. The nearest of a name wins."""
+def active_lessons(machine: Machine, project: Project) -> list[ActiveLesson]:
+    """The lessons that count: none that is muted, rejected, stale or untrusted. The nearest of a name wins."""
     return counting(looked_at(machine, project, lesson_store(machine, project).read()))
 
 
-def looked_at(machine: Machine, project: Project, shelf: Shelf) -> list[Seen]:
-    """Every lesson, with those marked stale whose repository is no longer as it was when they were learned.
+def looked_at(machine: Machine, project: Project, shelf: Shelf) -> list[LessonStatus]:
+    """Every lesson, those marked stale whose repository is no longer as it was when they were learned.
 
-    A file without digests is held against what was there when it was first looked at.
+    A file without digests is compared with what was there when it was first looked at.
     """
-    seen = states(machine, project, shelf)
-    depending = [one for one in seen if one.state in ("active", "candidate") and one.lesson.fingerprint]
+    lessons = states(machine, shelf)
+    depending = {
+        number: shelf.record.against(status.lesson)
+        for number, status in enumerate(lessons)
+        if status.state in ("active", "candidate") and status.lesson.fingerprint
+    }
     if not depending or _is_elsewhere(project):
-        return seen
-
-    wanted = [shelf.record.against(one.lesson) for one in depending]
-    verdicts = iter(
-        check_fingerprints(machine, project, [item for items in wanted for item in items]).verdicts
-    )
-    drifts: dict[int, list[Verdict]] = {}
+        return lessons
+    items = [item for prints in depending.values() for item in prints]
+    verdicts = iter(check_fingerprints(machine, project, items).verdicts)
     first: dict[str, dict[str, str]] = {}
-    for one, items in zip(depending, wanted, strict=True):
-        drifts[id(one)] = [next(verdicts) for _ in items]
-        for item, verdict in zip(items, drifts[id(one)], strict=True):
+    for number, prints in depending.items():
+        status = lessons[number]
+        found = [(item, next(verdicts)) for item in prints]
+        for item, verdict in found:
             if not item.digest and (digest := getattr(verdict, "digest", "")):
-                first.setdefault(one.lesson.id, {})[item.target] = digest
+                first.setdefault(status.lesson.id, {})[item.target] = digest
+        if drift := tuple(filter(None, (drift_text(verdict) for _, verdict in found))):
+            lessons[number] = replace(status, state="stale", due=(), drift=drift)
     if first:
         lesson_store(machine, project).mark_looked_at(first)
-    return [_with_drift(one, drifts[id(one)]) if id(one) in drifts else one for one in seen]
+    return lessons
 
 
 def _is_elsewhere(project: Project) -> bool:
@@ -115,72 +107,69 @@ def _is_elsewhere(project: Project) -> bool:
     return not is_checkout(project.root) and not (project.root / ".git").exists()
 
 
-def _with_drift(one: Seen, verdicts: list[Verdict]) -> Seen:
-    drift = tuple(filter(None, map(drifted, verdicts)))
-    return replace(one, state="stale", due=(), drift=drift) if drift else one
-
-
-def drifted(verdict: Verdict) -> str:
-    """What changed of one thing, in a line; '' when nothing did."""
-    if isinstance(verdict, Same):
-        return ""
-    if isinstance(verdict, Changed | Missing):
-        what = "changed" if isinstance(verdict, Changed) else "is not there"
-        return f"{verdict.target} {what}" + (f": {verdict.what}" if verdict.what else "")
-    if isinstance(verdict, Renamed):
-        return "" if verdict.same else f"{verdict.target} is now {verdict.to} and changed"
+def drift_text(verdict: Verdict) -> str:
+    """What changed of one target, in a line; '' when nothing did."""
+    match verdict:
+        case Same() | Renamed(same=True):
+            return ""
+        case Changed() | Missing():
+            change = "changed" if isinstance(verdict, Changed) else "is not there"
+            return f"{verdict.target} {change}" + (f": {verdict.what}" if verdict.what else "")
+        case Renamed():
+            return f"{verdict.target} is now {verdict.to} and changed"
     return f"{verdict.target} cannot be read: {verdict.why}"
 
 
-def counting(seen: list[Seen]) -> list[Counts]:
-    by_name: dict[str, Counts] = {}
+def counting(lessons: Sequence[LessonStatus]) -> list[ActiveLesson]:
+    by_name: dict[str, ActiveLesson] = {}
     # A later one of the same name takes the place of an earlier one.
-    order: tuple[Callable[[Seen], bool], ...] = (
-        lambda one: one.place == "personal",
-        lambda one: one.place == "shared" and one.own,
-        lambda one: one.place == "local",
-        lambda one: one.place == "shared" and not one.own,
-    )
-    active = [one for one in seen if one.state == "active"]
-    for wanted in order:
-        for one in filter(wanted, active):
-            by_name[one.lesson.name] = Counts(one.lesson, one.scope, "active")
-    for one in seen:
+    order = [("personal", True), ("shared", True), ("local", True), ("shared", False)]
+    active = [one for one in lessons if one.state == "active" and (one.place, one.own) in order]
+    for one in sorted(active, key=lambda one: order.index((one.place, one.own))):
+        by_name[one.lesson.name] = ActiveLesson(one.lesson, one.scope)
+    for one in lessons:
         if one.due:
             known, due = by_name.get(one.lesson.name), replace(one.lesson, rules=one.due)
             lesson = united(known.lesson, due) if known else due
-            by_name[one.lesson.name] = Counts(lesson, known.scope if known else "local", "active")
+            by_name[one.lesson.name] = ActiveLesson(lesson, known.scope if known else "local")
     return sorted(by_name.values(), key=lambda one: one.lesson.name)
 
 
-def states(machine: Machine, project: Project, shelf: Shelf) -> list[Seen]:
-    """Every lesson there is, candidates first."""
-    return [*_candidates(machine, shelf), *_kept(machine, shelf), *_shared(machine, shelf)]
+def states(machine: Machine, shelf: Shelf) -> list[LessonStatus]:
+    """Every lesson there is, candidates first, by what a person chose, agreed to and was shown."""
+    clock = _Clock(machine, shelf.record)
+    places: tuple[Place, ...] = ("candidates", "local", "personal", "shared")
+    return [_status(shelf, place, stored, clock) for place, stored in shelf.lessons(*places)]
 
 
-def _candidates(machine: Machine, shelf: Shelf) -> Iterator[Seen]:
-    now = machine.now().timestamp()
-    is_rejected, clock = _rejection(shelf), _Clock(machine, shelf.record)
-    for found in shelf.candidates.lessons:
-        lesson, name = found.lesson, found.lesson.name
-        due = clock.due(lesson)
-        state: State = "active" if len(due) == len(lesson.rules) else "candidate"
-        if shelf.choices.is_muted(name, now):
-            state = "muted"
-        elif is_rejected(lesson):
-            state = "rejected"
-        yield replace(
-            _seen(shelf, found, "candidates", state),
-            due=due if state in ("active", "candidate") else (),
-            active_at=clock.last(lesson),
-            own=clock.is_own(lesson),
-        )
-
-
-def _seen(shelf: Shelf, found: Found, place: Place, state: State) -> Seen:
-    name = found.lesson.name
-    payback, until = shelf.record.payback.get(name, Payback()), shelf.choices.muted.get(name)
-    return Seen(found=found, place=place, state=state, payback=payback, muted_until=until)
+def _status(shelf: Shelf, place: Place, stored: StoredLesson, clock: _Clock) -> LessonStatus:
+    lesson, name, choices = stored.lesson, stored.lesson.name, shelf.choices
+    given = shelf.trust.given(name, stored.data) if place == "shared" else None
+    due = clock.due(lesson) if place == "candidates" else ()
+    state: State = "active"
+    if place == "shared" and given is None:
+        state = "untrusted"  # what came through git counts once its content was agreed to
+    elif place == "candidates" and len(due) < len(lesson.rules):
+        state = "candidate"
+    is_rejected = place in ("candidates", "shared") and all(map(choices.rejects, lesson.rules))
+    if is_rejected and place == "shared":
+        state = "rejected"
+    elif state != "untrusted" and choices.is_muted(name, clock.now):
+        state = "muted"
+    elif is_rejected:
+        state = "rejected"
+    own = place != "shared" or (given is not None and given.by == "share")
+    return LessonStatus(
+        stored=stored,
+        place=place,
+        state=state,
+        payback=shelf.record.payback.get(name, Payback()),
+        muted_until=choices.muted.get(name),
+        active_at=clock.last(lesson) if place == "candidates" else None,
+        due=due if state in ("active", "candidate") else (),
+        own=own,
+        changed=place == "shared" and given is None and shelf.trust.ever(name),
+    )
 
 
 class _Clock:
@@ -189,81 +178,31 @@ class _Clock:
     def __init__(self, machine: Machine, record: Record) -> None:
         settings = machine.settings()
         self._days, self._often = settings.lessons_promote_days, settings.lessons_promote_sessions
-        self._now = machine.now().timestamp()
+        self.now = machine.now().timestamp()
         self._record = record
 
-    def is_own(self, lesson: Lesson) -> bool:
-        return all(map(self._record.seen_in, lesson.rules))
-
     def due(self, lesson: Lesson) -> tuple[str, ...]:
-        proven = lesson.kind in PROVEN_BY_CALLS
-        return tuple(
-            rule for rule in lesson.rules if self._is_due(rule, proven=proven, waits=not lesson.seldom)
-        )
+        return tuple(rule for rule in lesson.rules if self._is_due(rule, lesson))
 
-    def _is_due(self, rule: str, *, proven: bool, waits: bool) -> bool:
-        """What calls prove counts once it is seen often enough; words only after somebody was shown them."""
-        seen, at = self._record.seen_in(rule), self._at(rule) if waits else None
-        known = proven or self._record.shown_at(rule) is not None
-        return seen > 0 and ((at is not None and at <= self._now) or (known and 0 < self._often <= seen))
+    def _is_due(self, rule: str, lesson: Lesson) -> bool:
+        """Rules that calls prove count once they are seen often enough; words only after they were shown."""
+        seen, at = self._record.seen_in(rule), self._at(rule, lesson)
+        known = lesson.kind in PROVEN_BY_CALLS or self._record.shown_at(rule) is not None
+        return seen > 0 and ((at is not None and at <= self.now) or (known and 0 < self._often <= seen))
 
     def last(self, lesson: Lesson) -> float | None:
         """When all its rules will be active; None when one of them never will be by itself."""
-        moments = [None if lesson.seldom else self._at(rule) for rule in lesson.rules]
-        known = [at for at in moments if at is not None]
-        return max(known) if known and len(known) == len(moments) else None
+        moments = [at for rule in lesson.rules if (at := self._at(rule, lesson)) is not None]
+        return max(moments, default=None) if len(moments) == len(lesson.rules) else None
 
-    def _at(self, rule: str) -> float | None:
-        shown = self._record.shown_at(rule) if self._days and self._record.seen_in(rule) else None
+    def _at(self, rule: str, lesson: Lesson) -> float | None:
+        waits = self._days and not lesson.seldom and self._record.seen_in(rule)
+        shown = self._record.shown_at(rule) if waits else None
         return None if shown is None else shown + self._days * _DAY_S
 
 
-def _kept(machine: Machine, shelf: Shelf) -> Iterator[Seen]:
-    now = machine.now().timestamp()
-    places: tuple[Place, ...] = ("local", "personal")
-    for place in places:
-        for found in shelf.folder(place).lessons:
-            muted = shelf.choices.is_muted(found.lesson.name, now)
-            yield _seen(shelf, found, place, "muted" if muted else "active")
-
-
-def _shared(machine: Machine, shelf: Shelf) -> Iterator[Seen]:
-    """What came through git counts only once its content was agreed to, or when this machine wrote it."""
-    now = machine.now().timestamp()
-    is_rejected = _rejection(shelf)
-    for found in shelf.shared.lessons:
-        name = found.lesson.name
-        given = shelf.trust.given(name, found.data)
-        state: State = "active" if given else "untrusted"
-        if is_rejected(found.lesson):
-            state = "rejected"
-        elif given and shelf.choices.is_muted(name, now):
-            state = "muted"
-        yield replace(
-            _seen(shelf, found, "shared", state),
-            own=given is not None and given.by == "share",
-            changed=given is None and shelf.trust.ever(name),
-        )
-
-
-def _rejection(shelf: Shelf) -> Callable[[Lesson], bool]:
-    """Whether everything that a lesson says was rejected, in these or other words."""
-    rejected = shelf.choices.rejected_rules()
-    exact = set(rejected)
-
-    def is_rejected(lesson: Lesson) -> bool:
-        return bool(rejected) and all(
-            rule in exact or any(alike(one, rule) for one in rejected) for rule in lesson.rules
-        )
-
-    return is_rejected
-
-
-_OFTEN_ENOUGH = 10  # told that often, a lesson has had its chance
-
-
 def pays(payback: Payback) -> bool | None:
-    """Whether a lesson is worth its tokens; None where it was not told often enough to say."""
+    """Whether a lesson is worth its tokens; None where it was not injected often enough to say."""
     if payback.contradicted > payback.used:
         return False
     if payback.used:
@@ -271,25 +210,17 @@ def pays(payback: Payback) -> bool | None:
     return False if payback.injected >= _OFTEN_ENOUGH else None
 
 
-# Checks what lessons depend on in a work tree, and remembers what was seen so that the next look is cheap.
-
-MOST_STAMPS = 5_000
-_STAMPS = msgspec.json.Decoder(dict[str, Stamp])
-
-
 def check_fingerprints(machine: Machine, project: Project, fingerprints: Iterable[Fingerprint]) -> Checked:
     """Verdicts in order, and the stamps of these targets. Stamps are derived: without them it only takes longer."""
     wanted = list(fingerprints)
     known = known_stamps(project)
     checked = check(project.root, wanted, known, now=machine.now().timestamp(), clean=machine.clean)
-    looked_at = {item.target for item in wanted}
-    others = {target: stamp for target, stamp in known.items() if target not in looked_at}
+    targets = {item.target for item in wanted}
+    others = {target: stamp for target, stamp in known.items() if target not in targets}
     kept = dict(list({**checked.stamps, **others}.items())[:MOST_STAMPS])
     if kept != known:
-        try:
+        with suppress(StoreError, OSError):  # a full disk makes the next look slower, not this one wrong
             keep_snapshot(project.memory, _file_name(project), msgspec.json.encode(kept))
-        except (StoreError, OSError):
-            pass  # a full disk makes the next look slower, not this one wrong
     return checked
 
 
@@ -310,25 +241,17 @@ def propose(machine: Machine, project: Project, lessons: Iterable[Lesson], group
     cleaned = [clean(machine, lesson) for lesson in lessons]
     if not any(lesson.rules for lesson in cleaned):
         return Proposed()
-    store = lesson_store(machine, project, group or new_group())
-    return store.propose(cleaned, alike, lambda target: digest_of(machine, project, target))
-
-
-def digest_of(machine: Machine, project: Project, target: str) -> str:
-    """What is there now of something that a lesson depends on; '' where there is nothing."""
-    found = take(project.root, target, clean=machine.clean)
-    return found.digest if isinstance(found, Fingerprint) else ""
+    return lesson_store(machine, project, group or new_group()).propose(cleaned)
 
 
 def clean(machine: Machine, lesson: Lesson) -> Lesson:
     """A lesson as it may be stored: without secrets and private parts."""
-    evidence = [replace(item, line=machine.clean(item.line)) for item in lesson.evidence]
     return replace(
         lesson,
         description=machine.clean(lesson.description),
-        # What imitates our marks is looked at as it came: cleaned it may read like anybody's words.
+        # A rule that imitates our marks is refused as it came: cleaned it may read like a person's words.
         rules=tuple(
             rule for text in lesson.rules if not imitates(text) and (rule := machine.clean(text).strip())
         ),
-        evidence=tuple(evidence),
+        evidence=tuple(replace(item, line=machine.clean(item.line)) for item in lesson.evidence),
     )
