@@ -1,20 +1,20 @@
-"""Events to session: what one transcript says, and what a session came to.
+"""Turns the events of transcripts into sessions.
 
-reducer              events in, digest out; asks the harvester and the checks
-digest               what is kept of one transcript while it is read
-session              digests of all transcripts of a session -> the session, and its ledger row
-outcome, kind, keywords, cost    what is concluded: tasks and outcome, kind, keywords of the goal, price
-harvest              words and calls that are worth keeping
-  prose              text taken apart into lines, headings and sentences
-  harvest_sentences  which sentences decide, find, leave open or ask something
-  harvest_commands   facts that commands show, and dead ends
-  corrections        rules in a person's words; commands that the repository's instructions name
-stumble_watch        calls that teach: failures with the variant that worked, commands that do a job here
-  checks             what a command's end proves
-  command_words      how a command is written in a rule
-  failure_wording    how tools say that they were called in a wrong way
-  failing_calls      which word of a call was wrong, and the wait for its remedy
-  remedies           whether a call that worked is that remedy
-  enforced_rules     what a linter finds, and what a hook or a client refuses
+reducer              reads events into a digest; calls the harvester and the checks
+digest               the running summary of one transcript
+session              merges the digests of a session's transcripts; makes its ledger row
+outcome, kind, keywords, cost    tasks and outcome, kind of work, keywords of the goal, price
+harvest              collects sentences and calls that are worth keeping
+  prose              splits text into lines, headings and sentences
+  harvest_sentences  finds sentences that state a decision, a finding, an open item or a question
+  harvest_commands   finds facts and dead ends in commands
+  corrections        finds rules in a person's messages, and commands in the repository's instructions
+stumble_watch        finds failed calls with the variant that worked, and commands that do a job in this repository
+  checks             tells what the result of a command proves
+  command_words      writes a command as a rule shows it
+  failure_wording    recognises the messages of tools that were called incorrectly
+  failing_calls      finds the wrong word of a failed call, and waits for the remedy
+  remedies           tells whether a later call is that remedy
+  enforced_rules     reads linter findings, and calls that a hook or a client refused
 store                capture.db: cursors, digests, sessions
 """

@@ -1,7 +1,7 @@
-"""What a command's end proves: which commands verify work, and why a failing one failed.
+"""Recognises commands that verify work, and classifies why one failed.
 
-A command line is taken apart first: a verification counts where a program is called, not where its name is
-mentioned. Exit codes count where they are the verification's own; else its words do.
+The command line is split first: a verification counts where a program is called, not where its name is
+mentioned. The exit code counts if it is the verification's own; otherwise its output does.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _BEFORE = (
     r"|z)?sh\s+(?=\S)){0,4}(?:\S*/)?"
 )
 
-LONGEST_PART = 300  # what decides stands at the beginning, and hostile input must not cost time
+LONGEST_PART = 300  # the deciding words come first, and hostile input must not cost time
 
 # --- programs that verify ---
 
@@ -101,7 +101,7 @@ _ONLY_ASKS = lazy_regex(
     r"|--showConfig)"
     r"(?=\s|$)"
 )
-# Programs whose exit code 1 is an answer and not an error.
+# Programs whose exit code 1 is an answer, not an error.
 _ANSWERS = lazy_regex(
     r"\s*(?:grep|egrep|fgrep|rg|ag|ack|git\s+grep|diff|cmp|test|\[|\[\[|which|type|command\s+-v|pgrep|git\s+diff\b"
     r"|git\s+merge-base\b|git\s+check-ignore\b|git\s+show-ref\b|git\s+rev-parse\s+--verify|fgrep)(?=\s|$)"
@@ -109,7 +109,7 @@ _ANSWERS = lazy_regex(
 
 # --- what they print ---
 
-# Summary lines of runners that say "failed" although a pipe swallowed the exit code.
+# Summary lines of test runners that report a failure even where a pipe swallowed the exit code.
 _SAYS_FAILED = PrefilteredRegex(
     r"^(?:FAIL(?:ED)?(?:$|[\s:(]).*|\s*--- FAIL: .*|=+ .*\b[1-9]\d* (?:failed|errors?)\b.*|test result: FAILED.*"
     r"|[1-9]\d* failed\b.* in [\d.]+ ?s.*|[1-9]\d* errors? in [\d.]+s.*"
@@ -154,7 +154,7 @@ _NOT_BUILT = PrefilteredRegex(
     ),
 )
 
-# In order: the first rule that a line of the output satisfies decides.
+# In order: the first rule that matches the output decides.
 _REASONS: tuple[tuple[FailureReason, PrefilteredRegex], ...] = (
     (
         FailureReason.DEPENDENCY_ERROR,
@@ -227,14 +227,14 @@ _QUIET = lazy_regex(r"\s(?:-\w*q\w*|--quiet)(?=\s|$)")
 
 @lru_cache(maxsize=4096)
 def check_kinds(command: str) -> tuple[str, ...]:
-    """Which verifications a command runs, the strongest first. Words inside quotes are data, not commands."""
-    # A shell joins what stands in quotes to what is around it.
+    """Return the kinds of verification a command runs, the strongest first. Quoted words are data, not commands."""
+    # A shell joins quoted text to the text around it.
     bare = command.replace('"', "").replace("'", "")
     if not contains_any(bare, _CHECKING):
         return ()
     parts = [part for part in _parts(command)[::2] if not _ONLY_ASKS.search(part)]
-    found = {kind for kind in (_kind_of(part) for part in parts) if kind}
-    return tuple(kind for kind, _ in _KINDS if kind in found)
+    kinds = {kind for kind in (_kind_of(part) for part in parts) if kind}
+    return tuple(kind for kind, _ in _KINDS if kind in kinds)
 
 
 def check_kind(command: str) -> str | None:
@@ -252,18 +252,18 @@ def exit_code_counts(command: str) -> bool:
         return False
     strict = re.search(r"\bset -\w*e", command)
     return not any(
-        then and mark in (("||",) if strict else ("||", ";", "\n", "&")) for mark, then in followers
+        following and mark in (("||",) if strict else ("||", ";", "\n", "&")) for mark, following in followers
     )
 
 
 def failed_in_check(command: str, output: str) -> bool:
-    """Whether a line that failed failed in its verification: that came last, or the output says so."""
+    """Whether a failed command line failed in its verification: it came last, or the output says so."""
     last = _last_part(command)
     return bool(_kind_of(last) or says_failed(output) or any(rule.search(output) for _, rule in _REASONS))
 
 
 def answers_no(command: str, exit_code: int | None, output: str) -> bool:
-    """Whether a command that ended with 1 only says that nothing was found or that things differ."""
+    """Whether exit code 1 only means that nothing was found or that files differ."""
     if exit_code != 1 or "rror" in output or "not found" in output:
         return False
     return bool(_ANSWERS.match(_last_part(command)))
@@ -273,15 +273,15 @@ def _last_part(command: str) -> str:
     return next((part for part in reversed(_parts(command)[::2]) if part.strip()), "")
 
 
-@lru_cache(maxsize=16)  # one output is asked about several times in a row
+@lru_cache(maxsize=16)  # called several times in a row with the same output
 def says_failed(text: str) -> str:
-    """The line in which a tool says that it failed, whatever its exit code; '' when there is none."""
+    """Return the line in which a tool reports failure, whatever its exit code; '' if there is none."""
     match = _SAYS_FAILED.search(text)
     return match[0].strip() if match else ""
 
 
 def says_passed(text: str) -> bool:
-    """Whether a tool says in so many words that it succeeded."""
+    """Whether a tool explicitly reports success."""
     return bool(_SAYS_PASSED.search(text)) and not says_failed(text)
 
 
@@ -309,22 +309,22 @@ def why_failed(
 
 
 def commits_in(command: str, output: str, ok: bool | None) -> int:
-    """How many commits a command made: git says so itself, line by line, unless it was told to be quiet."""
+    """Count the commits a command made. git prints one line for each, unless run with --quiet."""
     if "commit" not in command or ok is False:
         return 0
-    made = [part for part in _parts(command)[::2] if _COMMITS.match(part)]
-    if not made:
+    commits = [part for part in _parts(command)[::2] if _COMMITS.match(part)]
+    if not commits:
         return 0
-    amended = sum("--amend" in part for part in made)
-    if said := len(_COMMITTED.findall(output)):
-        return max(said - amended, 0)
+    amended = sum("--amend" in part for part in commits)
+    if reported := len(_COMMITTED.findall(output)):
+        return max(reported - amended, 0)
     return sum(
-        1 for part in made if ok and _QUIET.search(part) and "--amend" not in part and "--dry" not in part
+        1 for part in commits if ok and _QUIET.search(part) and "--amend" not in part and "--dry" not in part
     )
 
 
 def publishes(command: str) -> bool:
-    """Whether a command shows work to others: a push, or a pull request opened or merged."""
+    """Whether a command publishes work: it pushes, or opens or merges a pull request."""
     if "push" not in command and " pr " not in command and " mr " not in command:
         return False
     return any(_PUBLISHES.match(part) and "--dry-run" not in part for part in _parts(command)[::2])
@@ -335,9 +335,10 @@ def _kind_of(part: str) -> str | None:
     return next((kind for kind, pattern in _KINDS if pattern.match(part)), None)
 
 
-@lru_cache(maxsize=4096)  # one command is asked several questions, and often comes again
+@lru_cache(maxsize=4096)  # called several times for each command, and commands repeat
 def _parts(command: str) -> tuple[str, ...]:
-    """Simple commands and, between them, what joins them. Quoted text is reduced to a word or to nothing."""
+    """Split a command line into simple commands and the operators between them. Quoted text becomes a placeholder,
+    unless it is a single word."""
     line = command.replace("\\\n", " ")
     if "<<" in line:
         line = _HERE_DOCUMENT.sub(r" \3", line)
@@ -364,7 +365,7 @@ def _line_at(text: str, position: int) -> str:
 
 
 def _first_line(text: str) -> str:
-    """The first line that says something; a warning only where there is nothing else."""
+    """Return the first meaningful line; a warning only if there is nothing else."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not _ECHO.match(line)]
     return next((line for line in lines if not only_warns(line)), lines[0] if lines else "")
 

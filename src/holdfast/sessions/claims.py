@@ -1,4 +1,4 @@
-"""Which source counts a line: histories are copied when a session is resumed or forked, and each line counts once."""
+"""Decides which source counts a line: resuming or forking a session copies its history, and each line counts once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.sessions.store import MOST_IN_MEMORY, CaptureStore
 
 
 class ClaimRun:
-    """What one import has claimed so far. What was stored before is looked up only where there is such."""
+    """The claims of one import run. Earlier claims are looked up only if the store has any."""
 
     def __init__(self, store: CaptureStore) -> None:
         self.store = store
@@ -21,7 +21,7 @@ class ClaimRun:
         return self.store.claimed_by(_numbers([key])[0]) if self.look_up else None
 
     def rest(self) -> None:
-        """Called when all claims are stored: a long import need not hold them in memory as well."""
+        """Drop claims from memory when all are stored, so that a long import does not hold them twice."""
         if len(self.owners) > MOST_IN_MEMORY:
             self.owners.clear()
             self.look_up = True
@@ -58,7 +58,7 @@ class SourceClaims:
             self._spill()
 
     def _spill(self) -> None:
-        """A giant transcript: what it claimed so far moves to disk. Should it not be finished, it is released."""
+        """Move the claims of a huge transcript to disk. If the import stops midway, they are released."""
         with self._run.store.transaction():
             self.save()
         for key in [key for key, owner in self._owners.items() if owner == self._source]:
@@ -71,6 +71,6 @@ class SourceClaims:
 
 
 def _numbers(keys: Sequence[str]) -> tuple[int, ...]:
-    """Keys as SQLite stores them best, 64 bits of a hash; many at once, for there is one for every line."""
+    """Hash keys to the 64-bit integers SQLite stores best; in bulk, because there is one for every line."""
     digests = [blake2b(key.encode("utf-8", "replace"), digest_size=8).digest() for key in keys]
     return unpack(f">{len(digests)}q", b"".join(digests))

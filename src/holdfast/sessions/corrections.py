@@ -1,8 +1,8 @@
-"""Rules in a person's words: what is always or never done here, and what they corrected.
+"""Finds rules in a person's messages: what is always or never done in this repository, and what they corrected.
 
-Most orders are about the moment, however much they sound like rules. So a sentence counts only when its subject is
-the work itself (an imperative, "we", "you"), it names something, and nothing in it points at the moment. It lasts
-when it says so (always, everywhere, from now on), gives a reason that will hold tomorrow, or tells how "we" work.
+Most instructions concern only the current task, however much they sound like rules. So a sentence counts only if its
+subject is the work itself (an imperative, "we", "you"), it names something, and nothing in it refers to the current
+task. It is lasting if it says so (always, everywhere, from now on), gives a durable reason, or tells how "we" work.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SHORTEST, LONGEST = 14, 170
 MOST_OF_A_MESSAGE = 2
 _QUOTED = lazy_regex(r"^[ \t]*>.*$", re.MULTILINE)
 
-_BULLET = lazy_regex(r"\A[\s>•]*(?:[-*–]\s+)*")  # a star that a name begins with is its own
+_BULLET = lazy_regex(r"\A[\s>•]*(?:[-*–]\s+)*")  # but not a star that begins a name
 _OPENING = lazy_regex(
     r"(?:(?:no|nope|ok|okay|yes|yeah|right|actually|well|so|and|but|please|also|hm+|sorry|wait|stop|hey|btw|fyi"
     r"|remember|note|just|let['’]?s(?= (?:make sure|always|never)))\b[\s,.:;!–-]*)+",
@@ -35,8 +35,8 @@ _DOES = (
     r"|amend|edit|touch|change|modify|delete|remove|mention|skip|format|lint|document|place|start|install|log|wrap"
     r"|assert|hard-?code|disable|ignore|rely|depend|import|export|define|declare|make|do|leave|ask|update|generate)"
 )
-# A sentence ends at a blank, a line break or a comma; which of them it was is asked afterwards, because a pattern
-# that begins with the set of these goes through a text several times as fast.
+# A sentence ends at a blank, a line break or a comma. A lookbehind then tells them apart, because a pattern that
+# begins with a character set scans text several times as fast.
 _SENTENCE = lazy_regex(
     r"[\s,](?:(?<=[.!?;]\s)\s*|(?<=\n)\n*|(?<=\s)\s*[–—-]\s+|(?<=\s)\s*and then\s+"
     rf"|(?:(?<=,)|(?<=,) (?:and|then|but)|(?<= )(?:and|then|but))\s+(?=(?:{_NOT}|always) (?:ever )?{_DOES}\b))",
@@ -50,7 +50,7 @@ _LASTING = PrefilteredRegex(
     rf"|every time (?:you|we) .*\b{_DOES}\b"
     rf"|don['’]?t ever {_DOES}\b"
     rf"|{_DOES} \S.*\b(?:from now on|going forward|in (?:the )?future)\Z"
-    # What holds for all of the work, not only for what is being changed: keeping to something, everywhere.
+    # Rules that apply to all work, not only to the current change.
     r"|(?:(?:we|you) (?:should|must|need to|have to) (?:be )?|make sure (?:to |you |we |(?:we|you)(?:['’]?re| are) )?)?"
     r"(?:us(?:e|ing)|prefer(?:ring)?|keep(?:ing)?|follow(?:ing)?|stick(?:ing)? (?:to|with)|writ(?:e|ing)) \S.*"
     r"\b(?:everywhere|wherever (?:(?:we|you) can|possible)|throughout the \w+|across the (?:code ?base|repo\w*"
@@ -59,7 +59,7 @@ _LASTING = PrefilteredRegex(
     words="always|never|from now on|going forward|future|as a rule|by default|in this |every time|ever |everywhere"
     "|wherever|throughout the|across the",
 )
-_NEVER_DONE = PrefilteredRegex(  # said of a thing, not of the one who works
+_NEVER_DONE = PrefilteredRegex(  # the subject is a thing, not a person
     r"(?!(?:it|this|that|these|those|they|there)\b)[^,]{3,60}? (?:should|must|may) "
     r"(?:never (?:ever )?be \w+(?:ed|en|un|pt|lt)\b|not be \w+(?:ed|en|un|pt|lt)\b.{0,30}\bever\b)",
     re.IGNORECASE,
@@ -104,20 +104,20 @@ _ONE_OFF = PrefilteredRegex(
 )
 _AS_OF_NOW = PrefilteredRegex(
     r"\b(?:always|never)\b.*(?<!from )\bnow\b(?! on\b)", re.IGNORECASE
-)  # what was just changed
+)  # the latest change
 _VAGUE = PrefilteredRegex(
     r"\b(?:this(?! (?:repo|repository|project|code ?base)\b)|that|these|those|it|its|them|they"
     r"|one|ones|above|below|there)\b",
     re.IGNORECASE,
 )
-# Pointing at a thing that only the moment knows: `update the component file`, `add that option`.
+# References that only make sense in the current task: `update the component file`, `add that option`.
 _OF_THE_MOMENT = PrefilteredRegex(
     r"\b(?:update|edit|touch|change|modify|delete|remove|rename|move) the (?!`)[a-z -]+\Z", re.IGNORECASE
 )
 _WORK_AT_HAND = PrefilteredRegex(
     rf"{_NOT} (?:add|create|change|update|remove|delete|make|generate)\b", re.IGNORECASE
 )
-_FEWEST_WORDS = 4  # of a rule that names nothing, without what says that it is to stay
+_FEWEST_WORDS = 4  # in a rule that names nothing, not counting words such as "always"
 _STAYS = lazy_regex(r",?\s*\b(?:from now on|going forward|in (?:the )?future)\b,?\s*", re.IGNORECASE)
 _NAMED = lazy_regex(
     r"`[^`]+`|\w[./_]\w|\b[a-z]+[A-Z]\w|(?<![\w-])--?\w|\w+\(\)|@\w|[\"“'][^\"”']{2,30}[\"”']"
@@ -135,16 +135,18 @@ _PLAIN_VERB = {"us": "Use", "pr": "Prefer", "ke": "Keep", "fo": "Follow", "st": 
 
 MOST = 60
 LONGEST_TEXT = 60_000
-_NUMBERED = lazy_regex(r"^\s*\d+(?:→|\t|[:|] ?)", re.MULTILINE)  # how tools show a file's lines
+_NUMBERED = lazy_regex(
+    r"^\s*\d+(?:→|\t|[:|] ?)", re.MULTILINE
+)  # line numbers that tools print before a file's lines
 _SPAN = lazy_regex(r"`([^`\n]{3,160})`")
 _FENCE = lazy_regex(r"\s*(?:```|~~~)")
 _PROMPT = lazy_regex(r"\s*(?:[$%>] )?")
 _REMARK = lazy_regex(r"\s+(?:#|//|--\s).*$")
 _SHOWS = frozenset(["cat", "head", "tail", "sed", "less", "bat", "nl", "type"])
 
-# Called in a wrong way; what fails on formatting, or for want of a module, was the right command.
+# Causes that mean a wrong call. A command that fails on formatting or on a missing module was the right one.
 _MISCALLED = frozenset(["program", "task", "command", "target", "flag", "place", "usage"])
-RECENT = 4  # calls between a look and the command that it was for
+RECENT = 4  # calls between looking a command up and running it
 _DEFINED_IN = PrefilteredRegex(
     r"(?:^|[\s/\"'])(?:package\.json|[Mm]akefile|GNUmakefile|\.?mise(?:\.local)?\.toml|mise-tasks|\.?[Jj]ustfile"
     r"|[Tt]askfile\.ya?ml|[Rr]akefile|composer\.json|deno\.jsonc?|turbo\.json|nx\.json|noxfile\.py|tox\.ini"
@@ -161,11 +163,11 @@ _READING = ("cat ", "head ", "tail ", "sed ", "grep ", "rg ", "jq ", "less ", "b
 
 
 def corrections_in(text: str, at: float | None, *, replied: bool) -> Iterator[Correction]:
-    """Rules in one message; `replied` when it answers work that the agent did or proposed."""
-    text = _QUOTED.sub("", text) if ">" in text else text  # quotes are another person's words
+    """Yield the rules in one message. `replied` means that it answers work the agent did or proposed."""
+    text = _QUOTED.sub("", text) if ">" in text else text  # quoted lines are someone else's words
     if len(text) > LONGEST_MESSAGE or text[:1] in "<{[#|/" or "```" in text:
         return
-    found = 0
+    count = 0
     for sentence in _SENTENCE.split(text):
         core = _core(sentence)
         if not SHORTEST <= len(core) <= LONGEST or core[-1] in "?:" or core.count(" ") < 3:
@@ -173,14 +175,14 @@ def corrections_in(text: str, at: float | None, *, replied: bool) -> Iterator[Co
         lasting = _lasts(core, replied=replied)
         if lasting is None:
             continue
-        found += 1
+        count += 1
         yield Correction(text=_stated(core), lasting=lasting, at=at)
-        if found == MOST_OF_A_MESSAGE:
+        if count == MOST_OF_A_MESSAGE:
             return
 
 
 def _core(sentence: str) -> str:
-    """A sentence without what leads into it, what is said aside, and its end."""
+    """Strip the opening words, a closing parenthesis and the punctuation from a sentence."""
     core = _BULLET.sub("", sentence).strip()
     if core[:2] == core[-2:] == "**":
         core = core[2:-2]
@@ -194,20 +196,20 @@ def _core(sentence: str) -> str:
 
 
 def _lasts(core: str, *, replied: bool) -> bool | None:
-    """Whether a sentence is a rule that was said to stay; False when it counts only if it is said again, None never."""
+    """Return True for a lasting rule, False for one that counts only when repeated, None for anything else."""
     lasting = _rules(core, replied=replied)
     return None if lasting is None or _ONE_OFF.search(core) or _AS_OF_NOW.search(core) else lasting
 
 
 def _rules(core: str, *, replied: bool) -> bool | None:
-    """The same of a sentence that is taken not to be about the moment."""
+    """Same as `_lasts`, for a sentence assumed not to be about the current task."""
     named = bool(_NAMED.search(core))
     if reasoned := _REASONED.fullmatch(core):
         if _VAGUE.search(reasoned[1]):
-            return None  # what the reason points at is what was ordered
+            return None  # the reason refers to the current task
         return not _WORK_AT_HAND.match(
             core
-        )  # what is not to be added is of the plan at hand, until it is said again
+        )  # "do not add …" belongs to the current plan, until it is repeated
     if not named and (_OF_THE_MOMENT.search(core) or len(_STAYS.sub(" ", core).split()) < _FEWEST_WORDS):
         return None
     if never := _NEVER_DONE.match(core):
@@ -222,22 +224,22 @@ def _rules(core: str, *, replied: bool) -> bool | None:
 
 
 def _stated(core: str) -> str:
-    """A rule as an order: how politely it was put is no part of it."""
+    """Write a rule as an imperative, without polite phrases."""
     if match := _ORDERED.match(core):
         core = f"{_PLAIN_VERB[match['verb'][:2].casefold()]} {core[match.end() :]}"
     return core[0].upper() + core[1:] if core[0].isalpha() else core
 
 
-# Commands in the repository's own instructions, as a session read them: agents know these without a lesson.
+# Commands in the repository's own instructions: an agent that read them needs no lesson about them.
 
 
 def is_guide(here: str) -> bool:
-    """Whether a path, said from the session's directory, is of the instructions at the top of the repository."""
+    """Whether a path, relative to the session's directory, is an instruction file at the top of the repository."""
     return here.removeprefix("./") in GUIDES
 
 
 def shows_guide(command: str) -> bool:
-    """Whether a shell call prints such a file."""
+    """Whether a shell command prints an instruction file."""
     if not contains_any(command, GUIDES):
         return False
     return any(
@@ -248,16 +250,16 @@ def shows_guide(command: str) -> bool:
 
 
 def note_stated(state: Gathered, text: str) -> None:
-    """Keeps the commands of a guide that a session was shown, as rules would name them."""
+    """Record the commands of an instruction file that a session read, as rules name them."""
     for command in stated_in(text):
         if len(state.stated) >= MOST:
             return
-        if (kept := cut_raw_line(command)) not in state.stated:
-            state.stated.append(kept)
+        if (line := cut_raw_line(command)) not in state.stated:
+            state.stated.append(line)
 
 
 def stated_in(text: str) -> Iterator[str]:
-    """The commands in a text that do a job here, each as a rule names it; only what stands as code."""
+    """Yield the commands in a text's code blocks and spans that do a job, as rules name them."""
     for line in _code(_NUMBERED.sub("", text[:LONGEST_TEXT])):
         for part in simple_commands(line):
             if part.words and not part.shapes and purpose_of(part) and (named := job_text(part)):
@@ -275,11 +277,11 @@ def _code(text: str) -> Iterator[str]:
             yield from _SPAN.findall(line)
 
 
-# Whether a session had to find the command that does a job: only then would knowing it have saved a call.
+# Whether a session had to look for the command that does a job: only then would knowing it have saved a call.
 
 
 def looks_up(action: str, target: str) -> bool:
-    """Whether a call looks where commands are defined. A guide is no such place: what it says is known."""
+    """Whether a call looks where commands are defined. Instruction files do not count: agents know what they say."""
     if action == "read":
         return bool(_DEFINED_IN.search(target)) and not may_be_guide(target)
     if action != "shell" or len(target) > 600:
@@ -292,22 +294,22 @@ def looks_up(action: str, target: str) -> bool:
 
 
 def had_to_search(state: Gathered, command: str, purpose: str) -> bool:
-    """Whether this session looked for what does a job just now, or called something else for it in vain."""
+    """Whether this session just looked for the command that does a job, or tried another one that failed."""
     if state.looked_at and state.calls - state.looked_at <= RECENT:
         return True
     for slip in state.slips:
         if slip.cause in _MISCALLED and slip.part is not None and _is_another(slip.part, command, purpose):
             return True
-    for item in state.stumbles.values():
-        if item.cause in _MISCALLED and item.instead and not _holds(item.tried, command):
-            parts = simple_commands(item.tried)
-            if item.instead == command or any(_is_another(part, command, purpose) for part in parts):
+    for stumble in state.stumbles.values():
+        if stumble.cause in _MISCALLED and stumble.instead and not _holds(stumble.tried, command):
+            parts = simple_commands(stumble.tried)
+            if stumble.instead == command or any(_is_another(part, command, purpose) for part in parts):
                 return True
     return False
 
 
 def _is_another(part: Simple, command: str, purpose: str) -> bool:
-    """Whether a call was for the same job by another name; the command itself behind a wrapper was known."""
+    """Whether a call is another command for the same job. The same command behind a wrapper is not."""
     return bool(part.words) and not _holds(part.text, command) and purpose_of(part) == purpose
 
 

@@ -1,6 +1,6 @@
-"""What the tokens cost: a maintained price table, exact to micro-dollars, or unknown.
+"""Computes what tokens cost, exact to micro-dollars, or reports the price as unknown.
 
-The table (genai-prices) is only asked for what `price_table` does not have: importing it takes a while.
+genai-prices is imported only for models that our own price table does not list: importing it is slow.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from holdfast.model.events import DistilledSession, Usage
 from holdfast.sessions.digest import UsageTotal
 from holdfast.sessions.reducer import PRICE_STEPS
 
-# Unit prices of the models that agents use most, worked out beforehand from genai-prices.
+# Unit prices of the models that agents use most, precomputed from genai-prices.
 
 UnitPrices = tuple[Decimal, Decimal, Decimal, Decimal, Decimal]
 """Dollars per token: input, output, cache read, cache write, one-hour cache write."""
@@ -37,7 +37,7 @@ _REVISION = lazy_regex(r"(?:-v\d+(?::\d+)?|\[\w+\])$")
 
 
 class PriceTable(Struct, frozen=True):
-    """`names` has, by provider and model, the place in `prices`; there, by the day they begin, the prices by step."""
+    """`names` maps provider and model to an index into `prices`, which lists the prices by start day and price step."""
 
     version: str
     names: dict[str, dict[str, int]]
@@ -45,24 +45,24 @@ class PriceTable(Struct, frozen=True):
 
 
 def listed_prices(model: str, provider: str, band: int, day: str) -> UnitPrices | None:
-    """The prices of a step on a day; None where the table does not list it; the package may.
+    """Return the prices of a step on a day; None if the table does not list it (the package may).
 
-    `day` is an ISO date, or '' when it is not known.
+    `day` is an ISO date, or '' if unknown.
     """
     table = _table()
-    place = table.names.get(provider, {}).get(model) if table is not None else None
-    if table is None or place is None:
+    index = table.names.get(provider, {}).get(model) if table is not None else None
+    if table is None or index is None:
         return None
-    periods = table.prices[place]
+    periods = table.prices[index]
     if len(periods) > 1 and not day:
-        return None  # what it costs now is for the package to say
-    steps = next(steps for begins, steps in reversed(periods) if begins <= day)
-    return next(prices for begins, prices in reversed(steps) if begins <= band)
+        return None  # the package knows the current price
+    steps = next(steps for start, steps in reversed(periods) if start <= day)
+    return next(prices for start, prices in reversed(steps) if start <= band)
 
 
 @cache
 def _table() -> PriceTable | None:
-    """The table, if it was made from the package that is installed; that is told without importing it."""
+    """Load the table if it was made from the installed version of the package, without importing the package."""
     try:
         table = msgspec.json.decode(DATA.read_bytes(), type=PriceTable)
     except (OSError, msgspec.MsgspecError):
@@ -70,12 +70,12 @@ def _table() -> PriceTable | None:
     package = find_spec("genai_prices")
     if package is None or package.origin is None:
         return None
-    beside = Path(package.origin).parent.parent
-    return table if (beside / f"genai_prices-{table.version}.dist-info").is_dir() else None
+    site_packages = Path(package.origin).parent.parent
+    return table if (site_packages / f"genai_prices-{table.version}.dist-info").is_dir() else None
 
 
 def cost_of(total: UsageTotal, provider: str, at: float | None) -> Decimal | None:
-    """The price of a model's responses of one price step; None when the model's price is unknown."""
+    """Return the price of a model's responses in one price step; None if the model's price is unknown."""
     if not total.model:
         return _stated(total)
     if _FREE.search(total.model):
@@ -89,7 +89,7 @@ def cost_of(total: UsageTotal, provider: str, at: float | None) -> Decimal | Non
 
 
 def _stated(total: UsageTotal) -> Decimal | None:
-    """An agent's own figure stands in where the table has none."""
+    """Use the agent's own figure where the table has none."""
     return None if total.stated_usd is None else Decimal(str(round(total.stated_usd, 6)))
 
 
@@ -108,22 +108,22 @@ def _priced(usage: Usage, prices: UnitPrices) -> Decimal:
 
 @lru_cache(maxsize=256)
 def _changes_with_time(model: str, provider: str) -> bool:
-    """Whether the table has several prices for a model, by date or hour; most have one."""
+    """Whether genai-prices has several prices for a model, by date or hour; most have one."""
     from genai_prices import Usage as Probe
     from genai_prices import calc_price
 
     for reference, vendor in _spellings(model, provider):
         try:
-            found = calc_price(Probe(input_tokens=1), model_ref=reference, provider_id=vendor)
+            calculation = calc_price(Probe(input_tokens=1), model_ref=reference, provider_id=vendor)
         except (LookupError, ValueError):
             continue
-        return isinstance(found.model.prices, list)
+        return isinstance(calculation.model.prices, list)
     return False
 
 
 @lru_cache(maxsize=1024)
 def asked_prices(model: str, provider: str, band: int, day: str) -> UnitPrices | None:
-    """Dollars per token for prompts of one price step, found by pricing probes of that length."""
+    """Return dollars per token for prompts of one price step, measured by pricing probes of that length."""
     from genai_prices import Usage as Probe
     from genai_prices import calc_price
 
@@ -155,7 +155,7 @@ def asked_prices(model: str, provider: str, band: int, day: str) -> UnitPrices |
 
 
 def _spellings(model: str, provider: str) -> Iterator[tuple[str, str | None]]:
-    """The names under which one model is sold: by its maker, by a cloud, through a router."""
+    """Yield the names under which a model is sold: by its maker, by a cloud, through a router."""
     if provider:
         yield model, provider
     yield model, None
@@ -174,7 +174,7 @@ def _spellings(model: str, provider: str) -> Iterator[tuple[str, str | None]]:
 
 
 def cost_of_record(record: DistilledSession) -> float | None:
-    """Known only when every model's part is."""
+    """Return the cost of a session; None unless the cost of every model is known."""
     parts = [model.cost_usd for model in record.models]
     try:
         return (

@@ -1,9 +1,9 @@
-"""The running summary of one transcript: everything that is kept while events stream by.
+"""The running summary of one transcript, updated as events stream by.
 
-It is bounded, it can be stored and taken up again where the file grows, and several of them (the main file,
-subagents, later copies) merge into one session. Texts in it are raw until `seal` has cleaned them. Sentences are taken
-whole or not at all, so none is cut in the middle of a secret; command lines and output are kept with leeway and cut
-when they have been cleaned."""
+It is bounded, it can be stored and resumed when the file grows, and several of them (the main file, subagents,
+later copies) merge into one session. Texts in it are raw until `seal` cleans them. Sentences are kept whole or not at
+all, so none is cut in the middle of a secret; command lines and output are kept longer than shown, and cut after
+cleaning."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Clean = Callable[[str], str]
 _IN_A_WORD = "".join(map(chr, range(ord("!"), ord("~") + 1)))
 LEEWAY = 2  # raw text kept per character shown, so that a cut never falls inside a secret
 
-REPORT_LENGTH = 8000  # of an agent's message: what is worth keeping stands in its first pages
+REPORT_LENGTH = 8000  # of an agent's message: the first pages hold what is worth keeping
 LINE_LENGTH = 300
 MOST_OF_A_KIND = 24
 MOST_COMMITS = 40
 MOST_FAILURES = 4
 MOST_WATCHED = 40  # commands and names whose uses are counted
 _WORD = lazy_regex(r"\w{3,}")
-ALIKE = 0.7  # share of words in common from which two texts say the same
+ALIKE = 0.7  # share of common words above which two texts count as the same
 Said = TypeVar("Said", Decision, Question, Finding, DeadEnd, OpenItem, Fact)
 
 _GATHERED_TEXTS = (
@@ -51,7 +51,7 @@ _GATHERED_TEXTS = (
 
 MOST_NAMES = 40  # of one file
 MOST_NAMED = 1_000  # of one session
-# What stands before a name is asked after its first sign: a pattern that begins with a set is twice as fast.
+# The lookbehind follows the first character: a pattern that begins with a character set is twice as fast.
 _NAME = lazy_regex(
     r"[A-Za-z_](?<![\w\"'`=$@/\\%-].)(?:(?<=_)_?[A-Za-z]|(?<=[A-Za-z]))[A-Za-z_]{5,49}(?![\w\"'`$@\\%-])"
 )
@@ -82,17 +82,17 @@ PROMPT_LENGTH = 1500
 FINAL_LENGTH = 1500
 EVIDENCE_LENGTH = 300
 COMMAND_LENGTH = 300
-TARGET_LENGTH = 4000  # of a call without its result yet: what it proves is decided from all of it
+TARGET_LENGTH = 4000  # of a call that has no result yet: all of it is needed to judge the result
 TITLE_LENGTH = 160
 MOST_TURNS = 2000
 MOST_COMMANDS = 200
 MOST_FILES = 1000
 MOST_TODOS = 500
-OPEN_RESPONSES = 512  # how many responses may still be repeated before their usage is settled
+OPEN_RESPONSES = 512  # responses that may still be reported again before their usage is added up
 
 
 def clean_and_cut(text: str, limit: int, clean: Clean) -> str:
-    """A text as it may be stored: cleaned first and cut afterwards, never the other way round."""
+    """Clean a text and then cut it, never the other way round."""
     if not text:
         return text
     cleaned = clean(cut_raw(text, limit))
@@ -100,22 +100,22 @@ def clean_and_cut(text: str, limit: int, clean: Clean) -> str:
 
 
 def cut_raw(text: str, limit: int) -> str:
-    """Raw text cut so that it can still be cleaned: the word that the cut falls into goes too.
+    """Cut raw text so that it can still be cleaned: the word at the cut goes too.
 
-    No rule recognises half a secret, and a reader may not need the rest.
+    No rule recognises half a secret.
     """
     size = limit * LEEWAY
     return text if len(text) <= size else text[:size].rstrip(_IN_A_WORD)
 
 
 class Failure(Struct, gc=False):
-    """A call that failed in a way that another call may remedy, and what was run since."""
+    """A failed call that another call may remedy, and the calls since."""
 
     command: str
     line: str
     at: float | None
     age: int = 0
-    read: bool = False  # a file that was looked for, not a command
+    read: bool = False  # a file that was read, not a command
     remedies: list[str] = []
 
     def resolved(self, instead: str) -> DeadEnd:
@@ -123,7 +123,7 @@ class Failure(Struct, gc=False):
 
 
 class Working(Struct, gc=False):
-    """A verification that passed: how often, and the line that proves it."""
+    """A verification that passed: how often, and the output line that proves it."""
 
     kind: str
     line: str
@@ -132,7 +132,7 @@ class Working(Struct, gc=False):
 
 
 class Mention(Struct, gc=False):
-    """An endpoint or id in commands that worked: how often, and the line that it answered."""
+    """An endpoint or id in commands that worked: how often, and the first line of the response."""
 
     category: str
     command: str
@@ -142,17 +142,17 @@ class Mention(Struct, gc=False):
 
 
 class Slip(Struct, gc=False):
-    """A call that failed because of how or where it was called, waiting for the variant that works."""
+    """A call that failed because of how or where it was made, waiting for the variant that works."""
 
     cause: str
     subject: str
     token: str
     line: str
     at: float | None
-    part: Simple | None  # None: a file that was looked for
+    part: Simple | None  # None: a missing file, not a command
     age: int = 0
-    settled: bool = False  # nothing is to be waited for
-    vain: list[str] = []  # what would have been its remedy, and failed too
+    settled: bool = False  # there is no remedy to wait for
+    vain: list[str] = []  # attempted remedies that failed too
 
     @property
     def key(self) -> str:
@@ -167,7 +167,7 @@ class Job(Struct, gc=False):
     worked: int = 0
     failed: int = 0
     line: str = ""
-    sought: bool = False  # the session looked for it, or called another in vain, before it first worked
+    sought: bool = False  # the session looked for it, or another command failed, before it first worked
 
 
 class Gathered(Struct):
@@ -178,18 +178,18 @@ class Gathered(Struct):
     open_items: list[OpenItem] = []
     facts: list[Fact] = []
     commits: list[str] = []
-    report: str = ""  # the agent's last words, undecided until the person speaks
+    report: str = ""  # the agent's last message, read when the person replies
     report_at: float | None = None
-    edited: bool = False  # since the last report was read
-    question: Question | None = None  # asked, and the next words may answer it
+    edited: bool = False  # files were edited since the last report
+    question: Question | None = None  # an open question that the next message may answer
     failures: list[Failure] = []
     working: dict[str, Working] = {}
     mentions: dict[str, Mention] = {}
     slips: list[Slip] = []
     stumbles: dict[str, Stumble] = {}
-    refused: dict[str, str] = {}  # commands that a hook refused, and the stumble that says so
-    ruled: bool = False  # a linter had findings, which may be heeded yet
-    shaky: dict[str, str] = {}  # tests that failed, and the command: one that passes unchanged is no proof
+    refused: dict[str, str] = {}  # commands that a hook refused -> key of the stumble
+    ruled: bool = False  # a linter had findings, which may still be fixed
+    shaky: dict[str, str] = {}  # failed tests -> command: a test that passes without an edit is flaky
     jobs: dict[str, Job] = {}
     corrections: list[Correction] = []
     stated: list[str] = []  # commands in the repository's own instructions
@@ -197,7 +197,7 @@ class Gathered(Struct):
     looked_at: int = 0  # the call that last looked where commands are defined
 
     def seal(self, clean: Clean) -> None:
-        """Cleans every text."""
+        """Clean every text."""
 
         def line(text: str) -> str:
             return clean_and_cut(text, LINE_LENGTH, clean)
@@ -209,7 +209,7 @@ class Gathered(Struct):
         self.stumbles = {item.key: item for item in _sealed([*self.stumbles.values()], line)}
 
 
-# The fields of each value that hold text of a transcript; the others are words of ours, numbers and times.
+# The fields that hold text from a transcript; the others are our own words, numbers and times.
 _TEXT_FIELDS: dict[type, tuple[str, ...]] = {
     Decision: ("text", "rationale"),
     Question: ("text", "answer"),
@@ -229,7 +229,7 @@ _TEXT_FIELDS: dict[type, tuple[str, ...]] = {
 
 
 def _sealed(value: Any, line: Clean) -> Any:
-    """The value with all its texts cleaned."""
+    """Return the value with all its texts cleaned."""
     if isinstance(value, str):
         return line(value)
     if isinstance(value, list | tuple):
@@ -241,15 +241,15 @@ def _sealed(value: Any, line: Clean) -> Any:
 
 
 def cut_raw_line(text: str) -> str:
-    """As much of a line as may wait for its cleaning."""
+    """Cut a line, keeping as much as cleaning needs."""
     return cut_raw(text, LINE_LENGTH)
 
 
 def add_new(items: list[Said], new: Iterable[Said]) -> None:
-    """Adds what is not there yet in the same or in other words; the newest stay when there are too many."""
+    """Add the items that no existing one resembles; when there are too many, drop the oldest."""
     for item in new:
         words = item_words(item)
-        if not any(is_alike(words, item_words(known)) for known in items):
+        if not any(is_alike(words, item_words(existing)) for existing in items):
             items.append(item)
             if len(items) > MOST_OF_A_KIND:
                 del items[0]
@@ -267,32 +267,34 @@ def is_alike(some: frozenset[str], other: frozenset[str]) -> bool:
     return some == other or len(some & other) > ALIKE * len(some | other)
 
 
-# Which names a session wrote into its files: identifiers of several words, in the order in which they came.
+# Names that a session wrote into its files: identifiers of several words, in order of appearance.
 
 
 def note_names(names: dict[str, list[str]], path: str, text: str) -> None:
-    """Adds what is new in a text that was written into a file."""
+    """Add the new names in a text that was written into a file."""
     if not text or _is_settings(path):
         return
-    known = names.get(path) or []
-    room = min(MOST_NAMES - len(known), MOST_NAMED - sum(map(len, names.values())))
+    previous = names.get(path) or []
+    room = min(MOST_NAMES - len(previous), MOST_NAMED - sum(map(len, names.values())))
     if room <= 0:
         return
     fresh = [
-        name for name in dict.fromkeys(_NAME.findall(text)) if _has_several_words(name) and name not in known
+        name
+        for name in dict.fromkeys(_NAME.findall(text))
+        if _has_several_words(name) and name not in previous
     ]
     if fresh:
-        names[path] = [*known, *fresh[:room]]
+        names[path] = [*previous, *fresh[:room]]
 
 
 def clean_names(names: dict[str, list[str]], clean: Clean) -> dict[str, list[str]]:
-    """What may be stored: a name that the cleaning touches is gone."""
-    kept = {}
-    for path, found in names.items():
-        cleaned = set(clean(" ".join(found)).split())
-        if left := [name for name in found if name in cleaned]:
-            kept[clean(path)] = left
-    return kept
+    """Drop the names that cleaning changes."""
+    result = {}
+    for path, written in names.items():
+        cleaned = set(clean(" ".join(written)).split())
+        if remaining := [name for name in written if name in cleaned]:
+            result[clean(path)] = remaining
+    return result
 
 
 def _has_several_words(name: str) -> bool:
@@ -306,7 +308,7 @@ def _is_settings(path: str) -> bool:
 
 
 class CheckResult(Struct, gc=False):
-    """The last word of one kind of verification (test, build, lint, types) within a turn."""
+    """The latest result of one kind of verification (test, build, lint, types) within a turn."""
 
     passed: bool
     reason: str = ""
@@ -314,7 +316,7 @@ class CheckResult(Struct, gc=False):
 
 
 class Turn(Struct, gc=False):
-    """From one request of a person to the next: the smallest thing that can succeed or fail."""
+    """From one request of a person to the next: the smallest unit that can succeed or fail."""
 
     at: float | None
     text: str
@@ -344,7 +346,7 @@ class OpenCall(Struct, gc=False):
     action: Action
     target: str
     turn: int
-    below: str = ""  # the folder below the session's in which it was made
+    below: str = ""  # the subfolder of the session's folder in which it was made
 
 
 class UsageTotal(Struct, gc=False):
@@ -366,7 +368,7 @@ class Digest(Struct):
     session: str = ""
     parent: str = ""
     cwd: str = ""
-    below: str = ""  # the folder below it that the session moved into
+    below: str = ""  # the subfolder of it that the session moved into
     branch: str = ""
     version: str = ""
     provider: str = ""
@@ -380,7 +382,7 @@ class Digest(Struct):
     open_responses: dict[str, OpenResponse] = {}  # by a hash of the response's id
     usage: list[UsageTotal] = []
     files: dict[str, tuple[int, int]] = {}
-    names: dict[str, list[str]] = {}  # of a file: what was written into it
+    names: dict[str, list[str]] = {}  # file -> names written into it
     commands: dict[str, int] = {}
     verified: dict[str, str] = {}  # kind of check -> the command that passed last
     tool_calls: int = 0
@@ -391,11 +393,11 @@ class Digest(Struct):
 
     @property
     def empty(self) -> bool:
-        """Nothing of this transcript's own: a copied history, or notes that belong to no session."""
+        """Whether the transcript has no content of its own: a copied history, or notes that belong to no session."""
         return not self.session or self.first_at is None
 
     def seal(self, clean: Clean) -> None:
-        """Cleans every text that is not clean yet. Nothing may be written before."""
+        """Clean every raw text. Must be called before anything is written."""
         for turn in self.turns:
             if not turn.sealed:
                 _seal_turn(turn, clean)
@@ -415,7 +417,7 @@ class Digest(Struct):
             response.model = clean(response.model)
         for total in self.usage:
             total.model = clean(total.model)
-        self.files = {clean(path): touched for path, touched in self.files.items()}
+        self.files = {clean(path): counts for path, counts in self.files.items()}
         self.names = clean_names(self.names, clean)
         for name in ("session", "parent", "cwd", "branch", "version", "provider"):
             setattr(self, name, clean(getattr(self, name)))

@@ -1,9 +1,8 @@
-"""Rules that something enforces here: a linter that fails, a hook or a client's configuration that refuses a call.
+"""Reads enforced rules from results: linter findings, and calls refused by a hook or by a client's configuration.
 
-Of a linter, conventions that sessions discover one by one: what a compiler refuses, and what is merely unused, is the
-work of the moment. Of refusals, calls that never ran: a person's own "no" is of the moment and is not among them. A
-hook's words are a text of the repository: they are kept short, as words about the call; words that instruct the
-reader are left out."""
+Linter findings count if they are conventions; compiler errors and unused code belong to the current task. Refusals
+count if the call never ran because of a rule; a person's own "no" is not one. A hook's message is text of the
+repository: it is kept short, as a remark about the call, and sentences that instruct the reader are dropped."""
 
 from __future__ import annotations
 
@@ -50,7 +49,7 @@ _QUOTED = lazy_regex(r"[`'\"][^`'\"\n]{1,80}[`'\"]")
 _DETAIL = lazy_regex(r"\(line \d+\) |: sig: .*|, such as .*|; consider .*|\s+in \S+\(\)$")
 _CODE = lazy_regex(r"([A-Z]+\d+): ")
 _NUMBER = lazy_regex(r"\b\d+(?:\.\d+)?\b")
-_SOME = "\0"  # a number, while messages are compared
+_SOME = "\0"  # stands for a number while messages are compared
 _DANGLING = frozenset(
     ["of", "in", "from", "by", "to", "with", "for", "is", "a", "the", "and", "or", "as", "be"]
 )
@@ -59,7 +58,7 @@ MOST_FINDINGS = 12
 MOST_READ = 4000  # of a linter's output
 LONGEST = 140
 GAP = "…"
-_CODE_LENGTH = range(12, 71)  # shorter says nothing (`return err`), longer costs more than it tells
+_CODE_LENGTH = range(12, 71)  # shorter says nothing (`return err`), longer is not worth its tokens
 
 HEEDED = "heeded"  # the finding was gone when the linter ran again
 _COMMITS = "git commit"
@@ -74,8 +73,8 @@ _CLEAN = lazy_regex(
 )
 
 MOST_NAMED = 4  # commands of one line that may be what was refused
-CLIENT = "client"  # of what the agent's own client refuses, whatever the repository
-PERMISSIONS = "permissions"  # the subject of what a client's configuration refuses; a hook's are its words
+CLIENT = "client"  # refused by the agent's own client, in any repository
+PERMISSIONS = "permissions"  # the subject if a client's configuration refused; for a hook it is the message
 _HALF = 0.5
 _QUICK = ("ook", "locked", "LOCKED", "denied.", "specified a rule", "enied by")
 _HOOK = r"(?:\[(?P<by>.{0,600}?)\]: ?)?(?P<why>.*)"
@@ -133,7 +132,7 @@ _NO_COMMANDS = names("cd echo printf true false : set export source . sleep")
 
 
 class LintFinding(NamedTuple):
-    """A rule, what it says, and the line that it was found in where the linter shows one."""
+    """A rule, its message, and the line of code if the linter shows it."""
 
     rule: str
     message: str
@@ -141,34 +140,36 @@ class LintFinding(NamedTuple):
 
 
 class LintFindings(NamedTuple):
-    """Each rule once, told of no particular place; `alone` when the linter had nothing else to say."""
+    """Each rule once, without its location; `alone` if the linter reported nothing else."""
 
     found: list[LintFinding]
     alone: bool
 
 
 def findings_in(output: str) -> LintFindings:
-    """What a linter's output names, without what is no convention: that only keeps the others from being alone."""
-    found: dict[str, LintFinding] = {}
+    """Return the conventions that a linter's output names. Other findings only make `alone` false."""
+    findings: dict[str, LintFinding] = {}
     output = without_escapes(output) if "\x1b" in output else output
     named = {match["rule"] for match in _COUNTED.finditer(output[-MOST_READ:])}
-    whole = len(output) <= MOST_READ or bool(named)  # the count names what was not read
+    whole = len(output) <= MOST_READ or bool(
+        named
+    )  # the closing count names the rules in the part that was not read
     if len(output) > MOST_READ:
         output = output[:MOST_READ].rpartition("\n")[0]
     for pattern in _FOUND:
         for match in pattern.finditer(output):
             rule, message = match["rule"], match["message"]
             named.add(rule)
-            if code := _CODE.match(message):  # one linter with many rules, each with its own code
+            if code := _CODE.match(message):  # a linter with many rules, each with its own code
                 rule, message = f"{rule} {code[1]}", message[code.end() :]
             if (
-                rule in found
+                rule in findings
                 or _NO_CONVENTION.search(f"{rule} {message[:40]}")
-                or len(found) >= MOST_FINDINGS
+                or len(findings) >= MOST_FINDINGS
             ):
                 continue
-            found[rule] = LintFinding(rule, _general(message), _shown(match.groupdict().get("code") or ""))
-    return LintFindings(list(found.values()), whole and len(named) == 1)
+            findings[rule] = LintFinding(rule, _general(message), _shown(match.groupdict().get("code") or ""))
+    return LintFindings(list(findings.values()), whole and len(named) == 1)
 
 
 def _general(message: str) -> str:
@@ -184,9 +185,9 @@ def _shown(code: str) -> str:
 
 
 def common_wording(messages: Sequence[str]) -> str:
-    """What a rule says: the words that all its messages share, with gaps, else the message of most; '' for none.
+    """Return the words that all messages of a rule share, with gaps, or the most common message; '' for neither.
 
-    Numbers are said as far as they reach: they show where the limit is.
+    Numbers become a range: it shows where the limit is.
     """
     shapes = [_NUMBER.sub(_SOME, message) for message in messages]
     distinct = list(dict.fromkeys(shapes))
@@ -199,29 +200,29 @@ def common_wording(messages: Sequence[str]) -> str:
 
 
 def _with_numbers(text: str, messages: Sequence[str]) -> str:
-    """The text with from where to where each number went, in the messages that have as many of them."""
+    """Replace each number placeholder with its range in the messages that have as many numbers."""
     gaps = text.count(_SOME)
-    known = [numbers for numbers in map(_NUMBER.findall, messages) if len(numbers) == gaps]
-    for place in range(gaps):
-        some = sorted({numbers[place] for numbers in known}, key=float)
-        reach = "n" if not some else some[0] if len(some) == 1 else f"{some[0]} to {some[-1]}"
-        text = text.replace(_SOME, reach, 1)
+    matching = [numbers for numbers in map(_NUMBER.findall, messages) if len(numbers) == gaps]
+    for index in range(gaps):
+        values = sorted({numbers[index] for numbers in matching}, key=float)
+        span = "n" if not values else values[0] if len(values) == 1 else f"{values[0]} to {values[-1]}"
+        text = text.replace(_SOME, span, 1)
     return text
 
 
 def _trimmed(words: list[str]) -> str:
-    """Without what leads nowhere at either end; '' when too little is left to say something."""
+    """Drop dangling words at both ends; return '' if too few words remain."""
     least = 2
     while words and (words[-1] in _DANGLING or words[-1].endswith((":", "…", "("))):
         words.pop()
-        least = 4  # what is left of a sentence says something only when it is long
+        least = 4  # a shortened sentence needs more words to make sense
     while words and words[0] == GAP:
         words.pop(0)
     return " ".join(words).strip(" ,;(") if sum(word != GAP for word in words) >= least else ""
 
 
 def _shared(some: list[str], other: list[str]) -> list[str]:
-    """The runs of two words or more that two messages have in the same order."""
+    """Return the runs of two or more words that two messages share, in order."""
     result: list[str] = []
     for run in SequenceMatcher(None, some, other, autojunk=False).get_matching_blocks():
         if run.size > 1:
@@ -229,7 +230,7 @@ def _shared(some: list[str], other: list[str]) -> list[str]:
     return result
 
 
-# A linter's findings, and whether the session fixed them: findings that stay were there before.
+# Linter findings, and whether the session fixed them: findings that stay were there before.
 
 
 def may_lint(command: str) -> bool:
@@ -237,43 +238,43 @@ def may_lint(command: str) -> bool:
 
 
 def shows_findings(output: str) -> bool:
-    """Whether an output may be a linter's that found something: it names places, or rules by their codes."""
+    """Whether an output may hold linter findings: it names places, or rules by their codes."""
     return bool(_FINDINGS.search(output[:MOST_READ]))
 
 
 def watch_rules(state: Gathered, command: str, output: str, at: float | None, *, ok: bool | None) -> None:
-    """Takes a call that may lint: by itself, or because a commit does. A pipe may hide that it did not pass."""
+    """Process a call that may lint, itself or in a commit hook. A pipe may hide that it failed."""
     hidden = ok is not False and masks(command)
     parts = simple_commands(command)
-    found: set[str] = set()
-    if (ok is False or hidden) and (named := _linter(parts)):
+    rules: set[str] = set()
+    if (ok is False or hidden) and (linter := _linter(parts)):
         findings, alone = findings_in(output)
         for rule, message, code in findings:
-            found.add(rule)
+            rules.add(rule)
             state.ruled = True
-            made = Stumble(
+            stumble = Stumble(
                 cause="rule",
                 subject="",
                 token=rule,
-                tried=named,
+                tried=linter,
                 failed=cut_raw_line(message),
                 at=at,
                 alone=alone,
                 example=code,
             )
-            keep_stumble(state, made)
-            if alone and not (known := state.stumbles.get(made.key, made)).alone:
-                state.stumbles[made.key] = replace(known, alone=True)
+            keep_stumble(state, stumble)
+            if alone and not (existing := state.stumbles.get(stumble.key, stumble)).alone:
+                state.stumbles[stumble.key] = replace(existing, alone=True)
     seen_whole = not masks(command)
-    if (found and seen_whole) or (ok and (seen_whole or _CLEAN.search(output))):
-        _heed(state, parts, found)
+    if (rules and seen_whole) or (ok and (seen_whole or _CLEAN.search(output))):
+        _heed(state, parts, rules)
 
 
 def _linter(parts: tuple[Simple, ...]) -> str:
-    """The command of a line that lints, as a rule names it: a linter before what formats or commits beside it."""
-    doing = [part for part in parts if part.words and not part.shapes]
-    named = sorted(doing, key=lambda part: purpose_of(part) != "lint")
-    return next((text for part in named if (text := _linter_name(part))), "")
+    """Return the linting command of a line as a rule names it: a linter rather than a formatter or a commit."""
+    candidates = [part for part in parts if part.words and not part.shapes]
+    ranked = sorted(candidates, key=lambda part: purpose_of(part) != "lint")
+    return next((text for part in ranked if (text := _linter_name(part))), "")
 
 
 def _linter_name(part: Simple) -> str:
@@ -283,19 +284,21 @@ def _linter_name(part: Simple) -> str:
 
 
 def _heed(state: Gathered, parts: tuple[Simple, ...], found: set[str]) -> None:
-    """Findings that a linter had and has no more."""
-    known = [item for item in state.stumbles.values() if item.cause == "rule" and not item.instead]
-    if not known:
+    """Mark the findings that a linter no longer reports."""
+    stumbles = [
+        stumble for stumble in state.stumbles.values() if stumble.cause == "rule" and not stumble.instead
+    ]
+    if not stumbles:
         return
     ran = {subject_of(part) for part in parts if part.words}
-    for item in known:
-        linter = simple_commands(item.tried)
-        if item.token not in found and linter and subject_of(linter[-1]) in ran:
-            state.stumbles[item.key] = replace(item, instead=HEEDED)
+    for stumble in stumbles:
+        linter = simple_commands(stumble.tried)
+        if stumble.token not in found and linter and subject_of(linter[-1]) in ran:
+            state.stumbles[stumble.key] = replace(stumble, instead=HEEDED)
 
 
 class Refusal(Struct, frozen=True):
-    """What was refused, by whom, and why: `tool` where no command line is."""
+    """What was refused, by whom, and why. `tool` is set if there is no command line."""
 
     tool: str
     why: str
@@ -305,30 +308,30 @@ class Refusal(Struct, frozen=True):
 
 
 def watch_refusal(state: Gathered, action: Action, command: str, event: ToolResult) -> bool:
-    """Takes a call that may have been refused; whether it was. Later calls tell whether it is refused each time."""
+    """Process a call that may have been refused; return whether it was. Later calls show whether it always is."""
     refused = refusal_in(event, command, shell=action == "shell")
     if refused is None:
         return False
     by = PERMISSIONS if refused.configured else CLIENT if refused.client else "hook"
-    whose = f"{by} {' '.join(_WORD.findall(refused.why.lower())[:14])}".strip()
+    subject = f"{by} {' '.join(_WORD.findall(refused.why.lower())[:14])}".strip()
     for token, instead in _named(refused, command if action == "shell" else ""):
-        made = Stumble(
+        stumble = Stumble(
             cause="blocked",
-            subject=cut_raw_line(whose),
+            subject=cut_raw_line(subject),
             token=cut_raw_line(token),
             tried=cut_raw_line(token),
             failed=cut_raw_line(refused.why),
             instead=cut_raw_line(instead),
             at=event.at,
         )
-        keep_stumble(state, made)
-        state.refused[made.token] = made.key
+        keep_stumble(state, stumble)
+        state.refused[stumble.token] = stumble.key
     return True
 
 
 def clear_refusals(state: Gathered, command: str) -> None:
-    """A call that was not refused: what was refused before is not refused each time."""
-    # Whether one of its commands may begin so is asked first, because taking it apart costs more.
+    """Process a call that was not refused: a command in it that was refused before is not always refused."""
+    # A text search comes first, because parsing the command costs more.
     if not any(
         command.startswith(token) or contains_any(command, [f"{join}{token}" for join in _JOINS])
         for token in state.refused
@@ -337,27 +340,27 @@ def clear_refusals(state: Gathered, command: str) -> None:
     for part in simple_commands(command):
         if part.words and not part.variables:
             for token in {part.program, _asked(part)} & state.refused.keys():
-                key = state.refused.pop(token)  # nothing more is to be known of it
+                key = state.refused.pop(token)  # its answer is final
                 if key in state.stumbles:
                     state.stumbles[key] = replace(state.stumbles[key], sometimes=True)
 
 
 def refusal_in(event: ToolResult, command: str, *, shell: bool) -> Refusal | None:
-    """Whether a call never ran, by what the client says of it: a program that ran has an exit code."""
+    """Tell from the client's message whether a call never ran. A program that ran has an exit code."""
     head = event.text[:400]
     if event.ok is True or event.exit_code is not None or not contains_any(head, _QUICK):
         return None
     text = event.text.strip()
     for shape in _SHAPES:
         if match := shape.match(text):
-            said = match.groupdict()
-            by, why = said.get("by") or "", said["why"].strip()
+            groups = match.groupdict()
+            by, why = groups.get("by") or "", groups["why"].strip()
             if any(sign in by or sign in why[:200] for sign in _ERRED):
                 return None  # the hook itself failed
             if not why or why.startswith(_SILENT):
                 echoed = _ECHOED.search(by)
                 why = echoed["why"] if echoed else ""
-            return _read(said.get("tool") or "", why, command, shell=shell)
+            return _read(groups.get("tool") or "", why, command, shell=shell)
     if (
         shell
         and (match := _BY_CLIENT.match(text))
@@ -382,18 +385,18 @@ def _read(tool: str, why: str, command: str, *, shell: bool) -> Refusal | None:
 
 
 def _words(why: str, command: str) -> str:
-    """The first sentences of a hook's words, without places of one machine; none that speaks past the call."""
+    """Return the first sentences of a hook's message, without machine-specific paths and without instructions."""
     text = " ".join(why.partition("\n\n")[0].split())
     if why_line_refused(text):
         return ""
     text = _EXAMPLE.sub("", text)
     text = _URL.sub("<url>", text.replace("`", "'").replace("→", "->"))
     text = " ".join("<path>" if is_session_specific(word) else word for word in text.split())
-    said = set(command.split())
+    called = set(command.split())
     result = ""
     for sentence in _SENTENCE.split(_MARKS.sub("", text)):
-        foreign = " ".join(word for word in sentence.split() if word.strip("'\".,:;()") not in said)
-        if instructs(foreign):
+        uncalled = " ".join(word for word in sentence.split() if word.strip("'\".,:;()") not in called)
+        if instructs(uncalled):
             continue
         longer = f"{result} {sentence}".strip()
         if result and len(longer) > LONGEST:
@@ -404,35 +407,35 @@ def _words(why: str, command: str) -> str:
     return result.rstrip(".:;, ")
 
 
-# --- what of a line was refused ---
+# --- which part of a line was refused ---
 
 
 def _named(refused: Refusal, command: str) -> list[tuple[str, str]]:
-    """What was refused, each with what the hook says to call in its place ('' where it says nothing)."""
+    """Return the refused commands, each with the replacement that the hook suggests, or ''."""
     if refused.tool:
         return [(refused.tool, "")]
     parts = [part for part in simple_commands(command) if part.words and part.program not in _NO_COMMANDS]
     if refused.suggested and (pairs := _in_its_place(parts, refused.suggested)):
         return pairs
-    asked = list(dict.fromkeys(_asked(part) for part in parts))
-    spoken = set(_WORD.findall(refused.why.lower()))
-    spoken_of = [token for token in asked if token.split()[-1].lower() in spoken]
-    return [(token, "") for token in (spoken_of or asked)[:MOST_NAMED]]
+    tokens = list(dict.fromkeys(_asked(part) for part in parts))
+    mentioned = set(_WORD.findall(refused.why.lower()))
+    matching = [token for token in tokens if token.split()[-1].lower() in mentioned]
+    return [(token, "") for token in (matching or tokens)[:MOST_NAMED]]
 
 
 def _asked(part: Simple) -> str:
-    """The program with its subcommand: what a hook may refuse of it."""
+    """Return the program with its subcommand, which is what hooks match."""
     return " ".join(subject_of(part).split()[:2]) if part.program in WITH_SUBCOMMANDS else part.program
 
 
 def _in_its_place(parts: list[Simple], suggested: str) -> list[tuple[str, str]]:
-    """The programs that a suggested line calls in another way; a line that is another call says nothing of this one."""
+    """Return the programs that the suggested line calls differently; nothing if it is an unrelated call."""
     wanted = [part for part in simple_commands(suggested) if part.words and part.program not in _NO_COMMANDS]
     if len(wanted) != len(parts):
         return []
     pairs = []
-    for part, other in zip(parts, wanted, strict=True):
-        old, new = ([unquoted(word) for word in one.words] for one in (part, other))
+    for part, replacement in zip(parts, wanted, strict=True):
+        old, new = ([unquoted(word) for word in call.words] for call in (part, replacement))
         kept = len(set(old) & set(new)) / len(set(old))
         if old != new and (kept >= _HALF or old[1:] == new[1:]) and (text := _head(old, new)):
             pairs.append((part.program, text))
@@ -440,14 +443,14 @@ def _in_its_place(parts: list[Simple], suggested: str) -> list[tuple[str, str]]:
 
 
 def _head(old: list[str], new: list[str]) -> str:
-    """How a call begins that ends like another, up to its program."""
+    """Return the new beginning of a call that ends like the old one, up to its program."""
     same = 0
     while same < min(len(old), len(new)) and old[-1 - same] == new[-1 - same]:
         same += 1
     head = new[: len(new) - same]
     if same >= len(old):
-        head = [*head, old[0]]  # something stands before the same call
+        head = [*head, old[0]]  # a prefix before the same call
     elif same < len(old) - 1:
-        return ""  # more than its beginning is another
+        return ""  # more than the beginning differs
     text = " ".join(head)
     return "" if not head or len(head) > 3 or is_session_specific(text) or instructs(text) else text
