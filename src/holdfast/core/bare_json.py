@@ -1,19 +1,19 @@
-"""JSON as the standard library reads and writes it, without loading the package of that name.
+"""Reads and writes JSON like the `json` package, without loading it.
 
-`json` brings regular expressions with it, and those bring `enum`, `functools` and `collections`: a fifth of what a
-prompt's hook took. The C functions that it hands the work to need none of them. Where they are not there, or do not
-take what they are given, the package itself does it, and says what is wrong.
+`json` imports `re`, which imports `enum`, `functools` and `collections`: a fifth of the run time of a prompt hook. The
+C functions that do its work need none of them. Where they are missing or reject the input, the package itself is used,
+and raises its usual error.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     from typing import Any
 
 
 class _AsUsual:
-    """What `json` asks of its scanner where nothing else is wanted."""
+    """The default options of `json`'s scanner."""
 
     strict = True
     object_hook = object_pairs_hook = None
@@ -38,15 +38,15 @@ _scan = _scanner()
 def loads(text: bytes | str) -> Any:
     """As `json.loads`."""
     try:
-        known = text if isinstance(text, str) else text.decode("utf-8", "surrogatepass")
-        if known[:1] in ("{", "[") and known[1:2] != "\0":  # a zero, or a mark before it: in another encoding
-            value, end = _scan(known, 0)
-            if not known[end:].strip(" \t\n\r"):
+        decoded = text if isinstance(text, str) else text.decode("utf-8", "surrogatepass")
+        if decoded[:1] in ("{", "[") and decoded[1:2] != "\0":  # a NUL or a byte order mark: another encoding
+            value, end = _scan(decoded, 0)
+            if not decoded[end:].strip(" \t\n\r"):
                 return value
     except RecursionError:
         raise
     except Exception:
-        pass  # what is wrong is said below
+        pass  # `json.loads` raises the proper error
     import json
 
     return json.loads(text)
@@ -60,7 +60,7 @@ def dumps(value: object, ensure_ascii: bool = True) -> str:
         quoted = encode_basestring_ascii if ensure_ascii else encode_basestring
         encode = make_encoder({}, _refuse, quoted, None, ": ", ", ", False, False, True)
         return "".join(encode(value, 0))
-    except Exception:  # what is wrong is said below
+    except Exception:  # `json.dumps` raises the proper error
         import json
 
         return json.dumps(value, ensure_ascii=ensure_ascii)

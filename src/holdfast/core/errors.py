@@ -1,23 +1,23 @@
-"""Every error holdfast raises on purpose: one family, a stable code, and a line a person can act on.
+"""Every error that holdfast raises on purpose: one base class, a stable code, and a line a person can act on.
 
 HoldfastError            base; `code` never changes once released
 ├── UsageError           the call itself is wrong (exit 2)
-├── TranscriptError      a transcript that cannot be read at all
+├── TranscriptError      a transcript cannot be read at all
 ├── LedgerError          the ledger file as a whole is unusable
-├── StoreError           the disk, a lock or a permission said no
-├── NameRefused          a name that must not become a path
-├── FormatTooNew         a store in a format this holdfast must not write
-├── ConfigError          a configuration file that cannot be obeyed
-├── NotALesson           a file among the lessons that is none, or must not be used
-├── ModelError           a configured model that did not answer, or not so that it can be used
-└── NotFound             an id that nothing answers to
+├── StoreError           the disk, a lock or a permission prevents reading or writing
+├── NameRefused          a name must not become a path
+├── FormatTooNew         a store has a format that this version must not write
+├── ConfigError          a configuration file is invalid
+├── NotALesson           a file in the lessons folder is not a lesson, or must not be used
+├── ModelError           a configured model did not answer, or its answer is unusable
+└── NotFound             an id does not exist
 """
 
 from __future__ import annotations
 
 
 class HoldfastError(Exception):
-    """Where it happened, what is wrong, and what to do about it."""
+    """Says where it happened, what is wrong, and what to do about it."""
 
     code = "error"
 

@@ -1,4 +1,4 @@
-"""The names of a checkout's files: what git tracks, else a bounded walk that opens and follows nothing."""
+"""Lists the files of a checkout: those that git tracks, else a bounded walk that opens no file and follows no link."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_BYTES = 4_000_000
 _SECONDS = 10.0
 _MOST_FOLDERS = 4_000
 
-# What others wrote or a tool made.
+# Third-party and generated code.
 LEFT_OUT = frozenset(
     {"node_modules", "bower_components", "vendor", "third_party", "thirdparty", "external", "deps", "pods"}
     | {"dist", "build", "out", "target", "bin", "obj", "_build", "generated", "gen", "coverage", "htmlcov"}
@@ -47,7 +47,7 @@ def _tracked(root: Path) -> list[str]:
 
 
 def _thinned(names: list[str]) -> tuple[str, ...]:
-    """Every n-th name, but all of the first two levels: there the manifests are."""
+    """Every n-th name, but all of the first two levels, where the manifests are."""
     if len(names) <= MOST_NAMES:
         return tuple(names)
     step = len(names) // MOST_NAMES + 1

@@ -1,4 +1,4 @@
-"""The only code that writes bytes: locks, appends that tear no row, replacements that leave no half file.
+"""The only code that writes files: locks, appends that never tear a row, atomic replacements.
 
 Nothing here deletes a lock file: deleting one that is held would let a second holder in.
 """
@@ -24,11 +24,11 @@ from holdfast.core.hashes import sha256
 from holdfast.core.sync_folders import new_name_in
 
 ANYTHING = "anything"
-"""For `replace`: whatever the file holds now may go."""
+"""For `replace`: overwrite the file whatever it holds now."""
 
-_FILE_MODE = 0o666  # the umask takes its part
+_FILE_MODE = 0o666  # before the umask
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
-# O_NONBLOCK, because opening a FIFO would wait for a writer at its other end.
+# O_NONBLOCK, because opening a FIFO would wait for a writer.
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 _LOCK_FLAGS = os.O_RDWR | os.O_CREAT | _NOFOLLOW | _FLAGS
 _APPEND_FLAGS = os.O_RDWR | os.O_APPEND | _NOFOLLOW | _FLAGS
@@ -39,13 +39,13 @@ T = TypeVar("T")
 
 
 class Conflict(StoreError):
-    """The file is no longer what the caller read: read it again, make the change again."""
+    """The file has changed since the caller read it: read it again and repeat the change."""
 
     code = "conflict"
 
 
 def until_undisturbed(attempt: Callable[[], T]) -> T:
-    """Repeats an attempt that meets a Conflict: a person who edits by hand may be faster, a few times."""
+    """Retries after a Conflict: a person may be editing the file at the same time."""
     for _ in range(_ATTEMPTS - 1):
         try:
             return attempt()
@@ -54,7 +54,7 @@ def until_undisturbed(attempt: Callable[[], T]) -> T:
     return attempt()
 
 
-# Saying what went wrong
+# Error messages
 
 _OWNER = "Check who owns it and its directory"
 _SPACE = "Free some space and try again"
@@ -88,7 +88,7 @@ def explained(path: Path, doing: str) -> Iterator[None]:
 
 
 def _require_regular(mode: int) -> None:
-    """A link leads elsewhere, a directory is no file, a FIFO or a device never ends."""
+    """Refuses links, which lead elsewhere, directories, and FIFOs and devices, which never end."""
     if stat.S_ISLNK(mode):
         raise OSError(errno.ELOOP, "symbolic link")
     if stat.S_ISDIR(mode):
@@ -98,20 +98,20 @@ def _require_regular(mode: int) -> None:
 
 
 def _status(path: Path) -> os.stat_result | None:
-    """What is at the path, if anything; refused when it is not a regular file."""
+    """The status of the file, None when it does not exist; raises when it is not a regular file."""
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except FileNotFoundError:
         return None
-    _require_regular(found.st_mode)
-    return found
+    _require_regular(status.st_mode)
+    return status
 
 
 # Locking
 
 
 class Held:
-    """A lock that is held. Its file may carry a note to the next holder: a hint, never the truth."""
+    """A lock that is held. Its file may carry a note to the next holder: a hint, never authoritative."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -121,7 +121,7 @@ class Held:
         return os.read(self._descriptor, _NOTE_LIMIT)
 
     def leave_note(self, note: bytes) -> None:
-        # A full disk may cost the hint, never the work that was done under the lock.
+        # A full disk may lose the hint, but not the work done under the lock.
         with contextlib.suppress(OSError):
             os.lseek(self._descriptor, 0, os.SEEK_SET)
             os.ftruncate(self._descriptor, os.write(self._descriptor, note))
@@ -129,7 +129,7 @@ class Held:
 
 @contextmanager
 def lock(path: Path, timeout: float | None = None) -> Iterator[Held]:
-    """Hold the lock file at `path`, waiting as long as it takes, or `timeout` seconds."""
+    """Holds the lock file at `path`; waits without limit, or for `timeout` seconds."""
     with explained(path, "lock"):
         descriptor = _acquire(path, None if timeout is None else time.monotonic() + timeout)
     if descriptor is None:
@@ -141,7 +141,7 @@ def lock(path: Path, timeout: float | None = None) -> Iterator[Held]:
     try:
         yield Held(descriptor)
     finally:
-        # Closing alone would not do: a child forked meanwhile shares the lock.
+        # Closing is not enough: a child forked in the meantime shares the lock.
         _unlock(descriptor)
         open_files.leave(path, _LOCK_FLAGS, descriptor)
 
@@ -152,14 +152,14 @@ def _acquire(path: Path, deadline: float | None) -> int | None:
         descriptor = open_files.descriptor_for(path, _LOCK_FLAGS, 0o600)
         try:
             _require_regular(os.fstat(descriptor).st_mode)
-            taken = _wait_for(descriptor, deadline)
-            if taken and _is_still_at(path, descriptor):
+            acquired = _wait_for(descriptor, deadline)
+            if acquired and _is_still_at(path, descriptor):
                 return descriptor
         except BaseException:
             os.close(descriptor)
             raise
         os.close(descriptor)
-        if not taken:
+        if not acquired:
             return None
 
 
@@ -186,10 +186,10 @@ def _wait_for(descriptor: int, deadline: float | None) -> bool:
 if sys.platform == "win32":
     import msvcrt
 
-    _LOCKED_BYTE = 1 << 30  # Windows forbids reading what is locked, and the note is at the beginning
+    _LOCKED_BYTE = 1 << 30  # Windows forbids reading locked bytes, and the note is at the beginning
 
     def _lock_blocking(descriptor: int) -> bool:
-        return False  # there is no way to wait longer than ten seconds
+        return False  # Windows cannot wait longer than ten seconds
 
     def _try_lock(descriptor: int) -> bool:
         os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
@@ -225,15 +225,15 @@ else:
 
 
 def read(path: Path) -> bytes | None:
-    """All of a regular file; None when there is none."""
+    """The content of a regular file; None when it does not exist."""
     with explained(path, "read"):
         if open_files.is_remembering():
             try:
                 status = os.stat(path)
             except FileNotFoundError:
                 return None
-            if (known := open_files.remembered(path, status)) is not None:
-                return known
+            if (cached := open_files.remembered(path, status)) is not None:
+                return cached
         appended = open_files.waiting(path, _APPEND_FLAGS)
         descriptor = _open_to_read(path) if appended is None else appended
         if descriptor is None:
@@ -251,7 +251,7 @@ def read(path: Path) -> bytes | None:
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
-    """A regular file line by line, ends included; nothing when there is none."""
+    """The lines of a regular file with their line ends; none when it does not exist."""
     return iter(BytesIO(read(path) or b""))
 
 
@@ -269,7 +269,7 @@ def _open_to_read(path: Path) -> int | None:
 
 
 def digest(data: bytes | None) -> str | None:
-    """What `replace` expects: the hash of what `read` returned, None when that was None."""
+    """The hash of what `read` returned, as `replace` expects it; None for None."""
     return None if data is None else sha256(data).hexdigest()
 
 
@@ -277,7 +277,7 @@ def digest(data: bytes | None) -> str | None:
 
 
 def append(path: Path, data: bytes, lock_path: Path, *, timeout: float | None = None) -> None:
-    """Add whole lines at the end, durably or not at all."""
+    """Adds whole lines at the end, durably or not at all."""
     with lock(lock_path, timeout) as held:
         append_held(held, path, data)
 
@@ -316,7 +316,7 @@ def _append(descriptor: int, data: bytes) -> None:
         os.fsync(descriptor)
     except BaseException:
         with contextlib.suppress(OSError):
-            # A program that knows no lock may have written behind us; its bytes are not ours to cut off.
+            # A program that does not use our locks may have appended too; do not cut off its bytes.
             if os.fstat(descriptor).st_size == before.st_size + written:
                 os.ftruncate(descriptor, before.st_size)
         raise
@@ -333,9 +333,9 @@ def _last_byte(descriptor: int) -> bytes:
 def replace(
     path: Path, data: bytes, lock_path: Path, expected: str | None, *, timeout: float | None = None
 ) -> None:
-    """Put `data` in the file's place, whole or not at all.
+    """Replaces the content of the file with `data`, completely or not at all.
 
-    `expected` is `digest` of what the caller read; Conflict when the file has changed since.
+    `expected` is the `digest` of what the caller read; raises Conflict when the file has changed since.
     """
     with lock(lock_path, timeout) as held:
         replace_held(held, path, data, expected)
@@ -366,9 +366,9 @@ def _as_expected(path: Path, expected: str | None) -> os.stat_result | None:
 def replace_all_held(
     _held: Held, contents: Mapping[Path, tuple[bytes, str | None]], *, new_may_be_lost: bool = False
 ) -> None:
-    """`replace_held` for many files, each whole or not at all: data and expected digest of each.
+    """`replace_held` for many files, each replaced completely or not at all: data and expected digest of each.
 
-    New files that can be made again need not wait for the disk: a power cut may leave an empty one.
+    New files that can be recreated need not wait for the disk: a power cut may leave an empty one.
     """
     temporaries: dict[Path, Path] = {}
     marks: dict[Path, int | None] = {}
@@ -394,7 +394,7 @@ def replace_all_held(
 
 
 def _stage(path: Path, temporary: Path, data: bytes, expected: str | None, *, alone: bool) -> int | None:
-    """Writes the new content beside a file that still is what the caller read."""
+    """Writes the new content to a temporary file, if the file is still what the caller read."""
     before = _as_expected(path, expected)
     _make_directory(path.parent)
     if alone:
@@ -424,7 +424,7 @@ def _write_new(path: Path, data: bytes, like: os.stat_result | None, *, durable:
 
 
 def _take_after(path: Path, like: os.stat_result) -> None:
-    """Mode and, where we may, owner of the file that is replaced."""
+    """Copies the mode and, where permitted, the owner of the replaced file."""
     if sys.platform != "win32" and (like.st_uid, like.st_gid) != (os.geteuid(), os.getegid()):
         with contextlib.suppress(PermissionError):
             os.chown(path, like.st_uid, like.st_gid)
@@ -446,7 +446,7 @@ def _drop(leftovers: Iterable[str | Path]) -> None:
 
 
 def _sweep(path: Path) -> None:
-    """Remove what dead writers left. We hold the lock, so no live process is writing this file."""
+    """Removes temporary files of dead writers. We hold the lock, so no live process is writing this file."""
     ours = re.compile(re.escape(_temporary_prefix(path)) + r"[0-9a-f]{8}\.tmp")
     with os.scandir(path.parent) as entries:
         stale = [entry.path for entry in entries if ours.fullmatch(entry.name)]
@@ -454,14 +454,14 @@ def _sweep(path: Path) -> None:
 
 
 def open_to_read(path: Path) -> BinaryIO | None:
-    """A regular file that is too large to be read at once; None when there is none."""
+    """Opens a regular file that is too large to read at once; None when it does not exist."""
     with explained(path, "read"):
         descriptor = _open_to_read(path)
         return None if descriptor is None else open(descriptor, "rb")
 
 
 def open_new(path: Path, mode: int = _FILE_MODE) -> BinaryIO:
-    """A file that must not be there yet, to be written and made durable with `finish`."""
+    """Creates a file that must not exist yet; `finish` makes it durable."""
     with explained(path, "write"):
         _make_directory(path.parent)
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _FLAGS
@@ -474,7 +474,7 @@ def finish(file: BinaryIO) -> None:
 
 
 def make_private(path: Path) -> None:
-    """Makes a folder that only this user can read. An existing one keeps its mode."""
+    """Creates a folder that only this user can read. An existing one keeps its mode."""
     with explained(path, "make"):
         if not path.is_dir():
             _make_directory(path.parent)
@@ -493,7 +493,7 @@ def _make_directory(path: Path) -> None:
 
 
 def discard(paths: Iterable[Path]) -> None:
-    """Removes files that can be made again."""
+    """Removes files that can be recreated."""
     for path in paths:
         with explained(path, "remove"):
             path.unlink(missing_ok=True)

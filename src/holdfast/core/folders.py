@@ -1,7 +1,7 @@
-"""Puts a whole folder in the place of another, at once: after a crash the old one is there or the new one.
+"""Replaces a whole folder atomically: after a crash either the old or the new folder is in place.
 
-Linux and macOS exchange two folders in one step. Elsewhere the old one steps aside first; a crash between the two
-steps leaves it beside, and `recover` brings it back.
+Linux and macOS exchange two folders in one step. Elsewhere the old one is renamed first; after a crash between the two
+steps `recover` renames it back.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from holdfast.core.errors import NameRefused, StoreError
 from holdfast.core.names import inside
 from holdfast.core.sync_folders import sync_directory
 
-# Every command that writes asks for `recover`, so what only a swap needs is imported there.
+# Every command that writes calls `recover`, so what only a swap needs is imported there.
 
 _AT_FDCWD = -100
 _EXCHANGE = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
 
 
 def swap(new: Path, place: Path) -> Path:
-    """`new` takes the place of the folder there; where the old one is afterwards."""
+    """Puts `new` in place of the folder, and returns the new path of the old one."""
     with files.explained(place, "replace"):
         if _exchange(new, place):
             old = new
@@ -45,14 +45,14 @@ def swap(new: Path, place: Path) -> Path:
 
 
 def put(new: Path, place: Path) -> None:
-    """`new` becomes the folder at a place where none is."""
+    """Moves `new` to a path where no folder exists."""
     with files.explained(place, "make"):
         os.rename(new, place)
         sync_directory(place.parent)
 
 
 def recover(place: Path) -> None:
-    """Brings back a folder that stepped aside and was not replaced."""
+    """Restores a folder that was renamed and not replaced."""
     old = _aside(place)
     if not os.path.lexists(place) and old.is_dir():
         with files.explained(place, "bring back"):
@@ -60,14 +60,14 @@ def recover(place: Path) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Removes a folder of ours, as far as it can be removed."""
+    """Removes a folder of ours as far as possible."""
     import shutil
 
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def sweep(place: Path) -> None:
-    """Removes what earlier attempts left beside a folder. The caller holds its locks, and the folder is there."""
+    """Removes what earlier attempts left beside a folder. The caller holds its locks, and the folder exists."""
     for leftover in [*place.parent.glob(f".{place.name}-stage-*"), _aside(place)]:
         if os.path.lexists(place) and leftover.is_dir():
             remove(leftover)
@@ -75,7 +75,7 @@ def sweep(place: Path) -> None:
 
 @contextlib.contextmanager
 def staging(place: Path) -> Iterator[Path]:
-    """A private folder beside another, on the same disk; never taken for a project, and removed afterwards."""
+    """A private temporary folder beside another, on the same disk, that is never taken for a project."""
     for folder in (place.parent.parent, place.parent):
         files.make_private(folder)
     stage = place.parent / f".{place.name}-stage-{os.urandom(4).hex()}"
@@ -91,7 +91,7 @@ def _aside(place: Path) -> Path:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """False where the system or the file system has no such step."""
+    """Returns False where the system or the file system cannot do this."""
     import ctypes
 
     names = os.fsencode(one), os.fsencode(other)
@@ -104,11 +104,11 @@ def _exchange(one: Path, other: Path) -> bool:
         return False
 
 
-# Files of the memory are neither read nor written through links: one could lead anywhere.
+# Memory files are neither read nor written through links, which could lead anywhere.
 
 
 def checked(root: Path, path: Path) -> Path:
-    """The path, if it is no link and no link on the way leads out of the memory."""
+    """Returns the path if it is not a link and no link on the way leads out of the memory."""
     fix = "Move it away and put the file itself there"
     if path.is_symlink():
         raise StoreError(f"it is a link to {os.readlink(path)!r}", where=str(path), fix=fix)
@@ -120,16 +120,16 @@ def checked(root: Path, path: Path) -> Path:
 
 
 def text_of(root: Path, path: Path) -> str:
-    """What a file of the memory holds; '' when there is none. Bytes that are no UTF-8 pass through unharmed."""
+    """The text of a memory file; '' when it does not exist. Bytes that are not UTF-8 survive a round trip."""
     return (files.read(checked(root, path)) or b"").decode("utf-8", "surrogateescape")
 
 
-# A folder for what is needed only while one question is answered.
+# A folder for temporary files.
 
 
 @contextmanager
 def scratch(purpose: str) -> Iterator[Path]:
-    """An empty folder that only this user can read, and that is gone afterwards."""
+    """A temporary empty folder that only this user can read."""
     from tempfile import TemporaryDirectory
 
     try:

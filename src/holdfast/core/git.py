@@ -1,9 +1,9 @@
-"""The one way to run git: bounded in time and output, and nothing that a repository or the environment names is run.
+"""The only code that runs git: bounded in time and output, and without running programs that a repository configures.
 
-A repository may be anyone's, and the caller may be a hook of another one. So the variables that would lead git
-elsewhere are not passed on, and of the repository's configuration no hook, file watcher, pager, diff program, filter
-or remote is used. Only `git_complaint`, which changes a repository for its owner, lets git run their hooks.
-Light enough for hooks: `subprocess`, whose import takes longer than git does, is loaded where it is needed.
+A repository may be untrusted, and the caller may be a git hook of another one. So the variables that redirect git are
+not passed on, and the repository's hooks, file watcher, pager, diff program, filters and remotes are disabled. Only
+`git_complaint`, which changes a repository for its owner, lets git run their hooks.
+Light enough for hooks: `subprocess`, whose import takes longer than git itself, is imported where it is needed.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _MOST_TEXT_BYTES = 100_000_000
 _MOST_COMPLAINT_BYTES = 10_000
 _TEXT_SECONDS = 20.0
 _SIGKILL = 9
-_PIPE_AND_SIZE = (13, 25)  # SIGPIPE and SIGXFSZ, which Python ignores and the hooks that git runs must not
+_PIPE_AND_SIZE = (13, 25)  # SIGPIPE and SIGXFSZ: Python ignores them, the hooks that git runs must not
 _SAFE = (
     *("--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"),
     *("-c", "log.showSignature=false", "-c", "protocol.allow=never"),
 )
 _SAFE_ENVIRONMENT = {
-    "GIT_ALLOW_PROTOCOL": "none",  # stronger than the configuration: nothing is fetched, not even what is missing
+    "GIT_ALLOW_PROTOCOL": "none",  # overrides the configuration: nothing is fetched, not even missing objects
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
     "LC_ALL": "C",
 }
-# Who commits, and which file is a person's own configuration: nothing that a repository could have set.
+# The committer and the user's own configuration file: nothing that a repository could have set.
 _PASSED_ON = (
     "GIT_AUTHOR_",
     "GIT_COMMITTER_",
@@ -47,18 +47,18 @@ _PASSED_ON = (
     "GIT_CONFIG_NOSYSTEM",
 )
 _PLAIN_DIFF = ("--no-ext-diff", "--no-textconv")
-_NO_SUBMODULES = ("--ignore-submodules=all",)  # git would start itself there, with their configuration
+_NO_SUBMODULES = ("--ignore-submodules=all",)  # git would run in them with their configuration
 _OPTIONS = {
     "diff": (*_PLAIN_DIFF, *_NO_SUBMODULES),
     "log": _PLAIN_DIFF,
     "show": _PLAIN_DIFF,
     "status": _NO_SUBMODULES,
 }
-_FILTERING = ("diff", "status")  # these compare files of the work tree, through the filters of .gitattributes
+_FILTERING = ("diff", "status")  # these pass files of the work tree through the filters of .gitattributes
 
 
 class Answer:
-    """What git printed. `code` is None when git could not be run or was stopped: `late`, or `cut` at the bound."""
+    """The output of git. `code` is None when git could not be run or was stopped: `late`, or `cut` at the limit."""
 
     __slots__ = ("code", "complaint", "cut", "data", "late")
 
@@ -75,7 +75,7 @@ class Answer:
 
     @property
     def usable(self) -> bool:
-        """Whether git said yes, or more than was asked for."""
+        """Whether git succeeded, or was cut off because it printed more than requested."""
         return self.cut or self.code == 0
 
 
@@ -87,16 +87,16 @@ def run_git(
     env: Mapping[str, str] = os.environ,
     is_git_dir: bool = False,
 ) -> Answer:
-    """Asks a question; `root` is a work tree, or the folder with the objects."""
-    command, own = _command(os.fspath(root), arguments, is_git_dir), _environment(env)
+    """Runs a read-only git command; `root` is a work tree, or a git directory."""
+    command, variables = _command(os.fspath(root), arguments, is_git_dir), _environment(env)
     if arguments[0] in _FILTERING:
-        filters = _filters_of(os.fspath(root), own, seconds)
+        filters = _filters_of(os.fspath(root), variables, seconds)
         if filters is None:
             return Answer(
                 b"", b"the filters of this repository cannot be listed", None, late=False, cut=False
             )
-        own |= filters
-    return _answer(command, own, seconds, most_bytes)
+        variables |= filters
+    return _answer(command, variables, seconds, most_bytes)
 
 
 def ask_git(
@@ -106,20 +106,20 @@ def ask_git(
     limit: float,
     most_bytes: int = MOST_BYTES,
 ) -> bytes | None:
-    """What git answered; None when it could not be run, said no or took too long."""
+    """The output of git; None when it could not be run, failed or took too long."""
     answer = run_git(root, *arguments, seconds=limit, most_bytes=most_bytes, env=env)
     return answer.data if answer.usable else None
 
 
 def git_text(root: str | os.PathLike[str], *arguments: str) -> str:
-    """What git answers, or '' when it does not: no git, no repository, no commit yet."""
+    """The output of git as text; '' without git, a repository or a commit."""
     answer = run_git(root, *arguments, seconds=_TEXT_SECONDS, most_bytes=_MOST_TEXT_BYTES)
     text = answer.data.decode("utf-8", "replace") if answer.whole else ""
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
 def git_complaint(root: str | os.PathLike[str], *arguments: str) -> str:
-    """Runs git for its effect, with the owner's hooks and filters: '' when it worked, else what it says."""
+    """Runs git for its effect, with the owner's hooks and filters; returns '' on success, else git's message."""
     command = ["git", "-C", os.fspath(root), *arguments]
     answer = _answer(command, _passed_on(os.environ), _TEXT_SECONDS, _MOST_TEXT_BYTES)
     if answer.code is None:
@@ -130,7 +130,7 @@ def git_complaint(root: str | os.PathLike[str], *arguments: str) -> str:
 def start_git(
     git_dir: str | os.PathLike[str], *arguments: str, stdin: int, stdout: int | IO[bytes]
 ) -> Popen[bytes]:
-    """A git process to talk to, or one whose output goes straight into a file."""
+    """Starts a git process to communicate with, or one that writes its output to a file."""
     import subprocess
 
     command = _command(os.fspath(git_dir), arguments, is_git_dir=True)
@@ -157,9 +157,9 @@ def _passed_on(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _filters_of(root: str, env: dict[str, str], seconds: float) -> dict[str, str] | None:
-    """Variables that switch off the filters in the repository's own configuration; None when it cannot be told.
+    """Variables that disable the filters of the repository's own configuration; None when they cannot be listed.
 
-    Not those of a person's own configuration, such as Git LFS: without them its files would count as changed.
+    Filters in the user's own configuration, such as Git LFS, stay: without them their files would count as changed.
     """
     checkout = find_checkout(root)
     files = ((checkout.common, "config"), (checkout.private, "config.worktree")) if checkout else ()
@@ -207,7 +207,7 @@ def _run(command: list[str], env: dict[str, str], seconds: float, most_bytes: in
 
 
 def _spawned(command: list[str], env: dict[str, str], seconds: float, most_bytes: int) -> Answer:
-    """The same without `subprocess`, and stopped as soon as enough was read."""
+    """The same without `subprocess`, and stopped as soon as enough has been read."""
     import select
 
     pipes = [os.pipe(), os.pipe()]

@@ -1,4 +1,4 @@
-"""Files that tell agents how to work in a repository, by name. Standard library only: `context` reads them at once."""
+"""Names of the files that tell agents how to work in a repository. Standard library only, so `context` starts fast."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ _LAST = tuple(f"/{name}" for name in GUIDES)
 
 
 def may_be_guide(path: str) -> bool:
-    """Whether a path, absolute or not, is named like one."""
+    """Whether a path, absolute or relative, has the name of such a file."""
     return path in GUIDES or path.replace("\\", "/").endswith(_LAST)

@@ -1,4 +1,4 @@
-"""Hash functions without OpenSSL, which `hashlib` loads: that takes longer than all hashes of a session end."""
+"""Hash functions without OpenSSL: `hashlib` loads it, which takes longer than all hashes of a session end."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from holdfast.core.patterns import lazy_regex
 from holdfast.core.words import word_set as word_set
 
 # Calibrated on the pairs in tests/memory/test_merging.py, and on a thousand bullets of real sessions, where
-# looser bounds merged what merely shares a subject, and saw a clash in every "no".
+# looser bounds merged sentences that only share a subject, and saw a clash in every "no".
 ALIKE = 0.74
 TURNED = 0.75
 OTHER_NUMBER = 0.8
@@ -49,9 +49,9 @@ _STOP = word_set(
     "but while although unless via per out up down about der die das ein eine und oder ist sind wird zu im in mit "
     "für auf von le la les un une des et ou est sont dans avec pour el los las una y o es son en con para por"
 )
-# Small words that in capitals are names, of countries mostly, and never only said with emphasis.
+# Stop words that in capitals are names, mostly of countries, rather than emphasis.
 _NAMES = word_set("US IT ES LA ME AM")
-# Words that carry no choice of their own: "use", "go with" and "prefer" decide the same.
+# Words that express a choice without naming it: "use", "go with" and "prefer" mean the same.
 _LIGHT = word_set(
     "use uses using used go goes going went make makes made keep keeps kept set sets get gets got prefer prefers "
     "preferred choose chooses chose chosen pick picks picked take takes decide decides decided run runs ran running "
@@ -60,7 +60,7 @@ _LIGHT = word_set(
 _CHOOSING = word_set(
     "use uses using used prefer preferred choose chose chosen pick picked deploy store switch adopt"
 )
-# Numbers in words are numbers; "one" is an article too often.
+# Numbers in words are numbers; "one" is left out because it is often an article.
 _NUMBERS = {
     "two": "2",
     "three": "3",
@@ -78,7 +78,7 @@ _NUMBERS = {
     "sixty": "60",
     "ninety": "90",
 }
-# What one side has alone and turns the whole: "turned off", "drop support".
+# Words that reverse a sentence when only one side has them: "turned off", "drop support".
 _TURNING = word_set(
     "off drop except exclud disabl remov fail revert undo hid reject deni block depreca abandon"
 )
@@ -138,7 +138,7 @@ class Verdict(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """What a sentence says: words said, words denied, hard tokens, and whether it chooses or asks something."""
+    """The content of a sentence: words affirmed and denied, hard tokens, and whether it chooses or asks something."""
 
     said: frozenset[str]
     denied: frozenset[str]
@@ -146,9 +146,11 @@ class Signature(NamedTuple):
     chooses: bool
     asks: bool
     negates: bool = False
-    behind: tuple[tuple[str, frozenset[str]], ...] = ()  # `before`, `to` and their kin, and what follows them
+    behind: tuple[
+        tuple[str, frozenset[str]], ...
+    ] = ()  # `before`, `to` and similar words, each with the words that follow
     unwanted: frozenset[str] = frozenset()  # hard tokens that are denied
-    weighs: str = ""  # `for` or `against` one thing instead of another; '' when it weighs nothing
+    weighs: str = ""  # `for` or `against` when it prefers one thing to another, else ''
 
     @property
     def words(self) -> frozenset[str]:
@@ -172,21 +174,21 @@ def signature(text: str) -> Signature:
         if word in _DIRECTIONS:
             behind.append((word, set()))
             directed = True
-        found = ""
+        token = ""
         if word in _NEGATORS or (before, word) in _NEGATING_PAIRS:
             negative = True
         elif _HARD.search(bare) or word in _NUMBERS:
-            found = _NUMBERS.get(word) or _hard_form(bare)
-            hard.add(found)
+            token = _NUMBERS.get(word) or _hard_form(bare)
+            hard.add(token)
             if negative:
-                unwanted.add(found)
+                unwanted.add(token)
         elif word and (word not in _STOP or bare in _NAMES) and any(char.isalnum() for char in word):
             chooses = chooses or word in _CHOOSING
             if word not in _LIGHT:
-                found = stem(word)
-                (denied if negative else said).add(found)
-        if directed and found and word not in _DIRECTIONS:
-            behind[-1][1].add(found)
+                token = stem(word)
+                (denied if negative else said).add(token)
+        if directed and token and word not in _DIRECTIONS:
+            behind[-1][1].add(token)
         if chunk in _SIGNS or chunk.endswith(".") or word in _CONJUNCTIONS:
             negative = directed = False
         before = word
@@ -204,24 +206,27 @@ def signature(text: str) -> Signature:
 
 
 def exchanged(one: Signature, other: Signature) -> bool:
-    """Whether two sentences of the same words have them on different sides: copy A to B, copy B to A."""
-    for word, here in one.behind:
-        for again, there in other.behind:
-            if word == again and here and there and here.isdisjoint(there):
-                rest, other_rest = (one.words | one.hard) - here, (other.words | other.hard) - there
-                if here <= other_rest and there <= rest:
+    """Whether two sentences with the same words swap their sides: copy A to B, copy B to A."""
+    for word, targets in one.behind:
+        for other_word, other_targets in other.behind:
+            if word == other_word and targets and other_targets and targets.isdisjoint(other_targets):
+                rest, other_rest = (
+                    (one.words | one.hard) - targets,
+                    (other.words | other.hard) - other_targets,
+                )
+                if targets <= other_rest and other_targets <= rest:
                     return True
     return False
 
 
 @lru_cache(maxsize=10_000)
 def surfaces(text: str) -> Mapping[str, str]:
-    """The words of a sentence by their stems, as they are written there."""
-    found: dict[str, str] = {}
+    """Maps the stems of a sentence to its words as written."""
+    written_forms: dict[str, str] = {}
     for chunk in _CHUNK.findall(text.replace("’", "'")):
         bare = chunk.strip(".'…–—·→")
-        found.setdefault(stem(bare.casefold()), bare)
-    return found
+        written_forms.setdefault(stem(bare.casefold()), bare)
+    return written_forms
 
 
 def _hard_form(token: str) -> str:
@@ -230,7 +235,7 @@ def _hard_form(token: str) -> str:
 
 
 def stem(word: str) -> str:
-    """A light stem: endings off, so that forms of a word meet; wrong stems only matter when they collide."""
+    """A light stemmer that maps the forms of a word to one stem; a wrong stem only matters when two collide."""
     if word in _CANONICAL:
         return _CANONICAL[word]
     if not word.isascii() or len(word) < 4:
@@ -263,7 +268,7 @@ _OPPOSITE_STEMS = frozenset(frozenset({stem(one), stem(other)}) for one, other i
 
 
 def compare(one: str, other: str) -> Verdict:
-    """What two sentences are to each other; for a clash also in what they differ."""
+    """How two sentences relate; for a clash also where they differ."""
     if " ".join(one.casefold().split()).rstrip(".!?;: ") == " ".join(other.casefold().split()).rstrip(
         ".!?;: "
     ):
@@ -301,7 +306,7 @@ def _few_words(one: Signature, other: Signature) -> Verdict:
 
 
 def _clash(one: Signature, other: Signature, closeness: float) -> str:
-    """In what two sentences about the same thing contradict each other; '' when in nothing."""
+    """Where two sentences about the same thing contradict each other; '' when they do not."""
     denial = turned(one, other)
     if one.asks or other.asks:
         return ""
@@ -323,7 +328,7 @@ def _rival(one: str, other: str) -> bool:
 
 
 def turned(one: Signature, other: Signature) -> frozenset[str]:
-    """What one says and the other denies. How far a `not` reaches is a guess, so a denial they share excuses it."""
+    """Words that one affirms and the other denies. The scope of a `not` is a guess, so a shared denial excuses it."""
     if one.denied & other.denied and {one.weighs, other.weighs} != {"for", "against"}:
         return frozenset()
     words = ((one.said & other.denied) | (one.denied & other.said)) - (one.said & other.said)
@@ -331,7 +336,7 @@ def turned(one: Signature, other: Signature) -> frozenset[str]:
 
 
 def _is_swap(one: Signature, other: Signature) -> bool:
-    """A single word for a single other one is another thing ("staging", "production") more often than a synonym."""
+    """One differing word on each side is more often another thing ("staging", "production") than a synonym."""
     return len(one.words - other.words) == len(other.words - one.words) == 1
 
 
@@ -339,16 +344,16 @@ def _shown(words: frozenset[str]) -> str:
     return ", ".join(sorted(words))
 
 
-# What a question wants to know. Standard library only: a hook asks this too (`hooks/moment.py`).
+# Kinds of questions. Standard library only: a hook uses this too (`hooks/moment.py`).
 
 OPEN = lazy_regex(r"\W*(?:\w+\s+){0,2}?(what|which|where|when|who|whom|whose|how|why)\b", re.IGNORECASE)
 AMOUNT = lazy_regex(r"\bhow\s+(?:many|much|long|often|old|big|large|far|fast)\b", re.IGNORECASE)
 
 
 def asks_for(question: str) -> str:
-    """What a question wants to know: a reason, a person, a time, an amount … '' for a thing, a yes or a no.
+    """The kind of answer a question asks for: a reason, a person, a time, an amount … '' for a thing, a yes or a no.
 
-    Two questions with the same words and another of these have different answers.
+    Two questions with the same words but different kinds have different answers.
     """
     if AMOUNT.search(question):
         return "amount"

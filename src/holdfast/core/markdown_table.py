@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from holdfast.core.patterns import lazy_regex
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     import re
 
 EMPTY = "\\e"
 BLANKS = " \t"
 
-# What would break the line, the row or the encoding, and what a reader would not see.
+# Characters that would break the line, the row or the encoding, or that a reader would not see.
 _SPECIAL = lazy_regex(
     "["
     r"\\|"
@@ -45,14 +45,14 @@ def _escape(char: str) -> str:
 def _unescape(match: re.Match[str]) -> str:
     four, eight, single = match.groups()
     if single is not None:
-        # An escape we do not know was typed by a person: it stays as it is.
+        # A person typed an escape that we do not know: leave it.
         return _LONG.get(single, match[0])
     point = int(four or eight, 16)
     return chr(point) if point <= 0x10FFFF else match[0]
 
 
 def encode_cell(text: str) -> str:
-    """Any text as one line that survives trimming and cannot be taken for a pipe or a separator."""
+    """Encodes any text as one line that survives trimming and cannot be mistaken for a pipe or a separator."""
     cell = _SPECIAL.sub(lambda match: _escape(match[0]), text)
     if not cell:
         return cell
@@ -77,7 +77,7 @@ def decode_foreign_cell(cell: str) -> str:
 
 
 def encode_list(items: Iterable[str], sep: str = " ") -> str:
-    """Items in one cell, joined by `sep`; what separates is escaped inside an item."""
+    """Joins items in one cell with `sep`, which is escaped inside an item."""
     marks = sep.strip() or sep
     return sep.join(_encode_item(item, marks) for item in items)
 
@@ -101,13 +101,13 @@ def decode_list(cell: str, sep: str = " ", decode: Callable[[str], str] = decode
 
 
 def is_row(line: str) -> bool:
-    """Whether a line belongs to a table: ours and the seed's rows all begin with a pipe."""
+    """Whether a line belongs to a table: our rows and the seed's all begin with a pipe."""
     return line.lstrip(BLANKS).startswith("|")
 
 
 def is_separator(line: str) -> bool:
     """Whether a line is the rule under a header: `|---|:--:|`."""
-    # The cheap look first: this is asked of every line of a ledger.
+    # The cheap test first: this runs for every line of a ledger.
     return line.lstrip("| \t:")[:1] == "-" and _is_rule(line.strip(BLANKS))
 
 
@@ -122,7 +122,7 @@ def _is_rule(line: str) -> bool:
 
 
 def split_row(line: str, *, foreign: bool = False) -> tuple[list[str], bool]:
-    """The raw cells of a row, trimmed, and whether a pipe closes it (a torn row has none)."""
+    """The raw cells of a row, trimmed, and whether the row ends with a pipe (a torn row does not)."""
     parts = line.strip(BLANKS).split("|")
     if "\\" in line:
         parts = _rejoin(parts, foreign=foreign)
@@ -132,7 +132,7 @@ def split_row(line: str, *, foreign: bool = False) -> tuple[list[str], bool]:
 
 
 def _rejoin(parts: Sequence[str], *, foreign: bool) -> list[str]:
-    """Put back together what was split at an escaped pipe."""
+    """Rejoins cells that were split at an escaped pipe."""
     cells: list[str] = []
     pending: list[str] = []
     for part in parts:
@@ -153,7 +153,7 @@ def _escapes_next(part: str, *, foreign: bool) -> bool:
 
 
 def render_row(cells: Iterable[str]) -> str:
-    """One row of cells that are already encoded. An empty cell is two blanks wide."""
+    """Joins encoded cells to a row. An empty cell is two blanks wide."""
     return f"| {' | '.join(cells)} |"
 
 

@@ -1,4 +1,4 @@
-"""Names that may become a file: everything else is refused, with the reason in one line."""
+"""Checks names before they become file names; a refusal gives the reason in one line."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _RESERVED = frozenset(
     ["con", "prn", "aux", "nul", "clock", "conin", "conout"]
     + [f"{port}{digit}" for port in ("com", "lpt") for digit in "0123456789"]
 )
-# Scripts that are written together; any other pair of scripts in one name is a disguise.
+# Scripts that are written together; any other pair of scripts in one name is a spoof.
 _FAMILIES = (
     frozenset({"CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC"}),
     frozenset({"HANGUL", "CJK"}),
     frozenset({"CJK", "BOPOMOFO"}),
 )
-# Letters of other scripts that pass for Latin ones; a name of nothing else imitates a Latin name.
+# Letters of other scripts that look like Latin ones; a name made only of these imitates a Latin name.
 _PASS_FOR_LATIN = frozenset("авсеніјкморѕтухԁԍһԛԝѡүӏАВСЕНІЈКМОРЅТУХҮӀԌԚԜαβγικνορτυχωΑΒΕΖΗΙΚΜΝΟΡΤΥΧօսոհցքԼՍՏ")
 _REASONS = {
     "/": "it holds a slash, so it is a path",
@@ -33,7 +33,7 @@ _REASONS = {
     "$": "a dollar sign is read by shells",
 }
 
-# What may stand where in a name whose characters are all allowed.
+# Rules on position, for names whose characters are all allowed.
 _POSITIONS: tuple[tuple[Callable[[str], bool], str], ...] = (
     (lambda name: name[0] == ".", "it begins with a dot"),
     (lambda name: name[0] == "-", "it begins with a dash and would be read as an option"),
@@ -49,16 +49,16 @@ _POSITIONS: tuple[tuple[Callable[[str], bool], str], ...] = (
 
 
 def safe_name(name: str) -> str:
-    """The name itself, if it can be a file's name on every system and looks like what it is."""
+    """Returns the name if it is a valid file name on every system and no spoof."""
     reason = _why_not(name)
     if reason:
-        shown = ascii(name[:40]) + ("…" if len(name) > 40 else "")
-        raise NameRefused(f"the name {shown} is refused: {reason}", fix="Use letters, digits, - _ and .")
+        excerpt = ascii(name[:40]) + ("…" if len(name) > 40 else "")
+        raise NameRefused(f"the name {excerpt} is refused: {reason}", fix="Use letters, digits, - _ and .")
     return name
 
 
 def as_name(text: str) -> str:
-    """A safe name that comes as close as possible to a text, such as a folder's name."""
+    """The closest safe name to a text, such as a folder's name."""
     if _why_not(text) is None:
         return text
     plain = unicodedata.normalize("NFKC", text).replace("..", ".")
@@ -119,7 +119,7 @@ def _script(char: str) -> str:
 
 
 def inside(root: Path, candidate: Path) -> Path:
-    """Where the candidate really lies, links followed; refused when that is outside the root."""
+    """The real path of the candidate, links followed; refused when it is outside the root."""
     try:
         home = root.resolve()
         place = (home / candidate).resolve()

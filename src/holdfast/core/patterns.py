@@ -1,10 +1,10 @@
-"""Regular expressions that are compiled on first use, or taken from a file of programs compiled before.
+"""Regular expressions that are compiled on first use, or loaded from a cache of compiled programs.
 
-A command uses a tenth of our several hundred patterns, and Python compiles them in Python: a quarter of the CPU of a
-session end. `load_programs` names a file with the compiled programs of earlier processes and `save_programs` adds those
-of this one. Only patterns of `lazy_regex` and `PrefilteredRegex` are kept, whose sources are constants of this package;
-a pattern made from a user's text goes through `re.compile` and is never written. Hooks load this module, so `re` waits
-too.
+A command uses a tenth of our several hundred patterns, and compiling them took a quarter of the CPU time of a session
+end. `load_programs` loads the compiled programs of earlier processes from a file, and `save_programs` adds those of
+this one. Only patterns of `lazy_regex` and `PrefilteredRegex` are saved, whose sources are constants of this package; a
+pattern made from a user's text goes through `re.compile` and is never written. Hooks load this module, so `re` is
+imported lazily too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _METHODS = (
 
 
 class _LazyRegex:
-    """Compiles at the first access; after that its methods are those of the compiled pattern, at no cost."""
+    """Compiles on first access; after that its methods are those of the compiled pattern, at no cost."""
 
     def __init__(self, source: str | bytes, flags: int) -> None:
         self.pattern = source
@@ -50,7 +50,7 @@ def lazy_regex(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
 
 
 class PrefilteredRegex:
-    """A pattern that is searched only in texts with one of its words, which costs less.
+    """A pattern that is searched only in texts that contain one of its words, which is faster.
 
     Every match contains one of the `words`, separated by bars and in lower case where the pattern ignores case; a test
     draws matches from each pattern and looks for its words. Without words every text is searched.
@@ -77,7 +77,7 @@ class PrefilteredRegex:
 
     def search(self, text: str) -> re.Match[str] | None:
         text = fold_case(text) if self._folds else text
-        for word in self.words:  # a loop costs half of a generator, and every text is asked
+        for word in self.words:  # twice as fast as a generator, and this runs for every text
             if word in text:
                 return self.pattern.search(text)
         return None
@@ -92,7 +92,7 @@ class PrefilteredRegex:
 
 
 def fold_case(text: str) -> str:
-    """Lower case of the same length; the letters that patterns take for `i` and `s` when they ignore case are those."""
+    """Lower case of the same length; letters that match `i` or `s` when case is ignored become `i` and `s`."""
     if not text.isascii():
         text = text.replace("\u0130", "i").replace("\u0131", "i").replace("\u017f", "s")
     return text.lower()
@@ -109,12 +109,12 @@ def _lower_case(source: str) -> str:
 
 
 def load_programs(path: str) -> None:
-    """Takes compiled programs from this file from now on. A missing or damaged file only costs their compilation."""
+    """Uses the compiled programs in this file from now on. If it is missing or damaged, patterns are compiled."""
     _programs.load(path)
 
 
 def save_programs() -> None:
-    """Writes what was compiled since `load_programs`, with what the file had. Without effect where that fails."""
+    """Adds the programs compiled since `load_programs` to the file. Ignores errors."""
     _programs.save()
 
 
@@ -139,7 +139,7 @@ class _Programs:
             return _pattern(source, program)
         except re.error:
             raise
-        except Exception:  # these are internals of `re`, which may change: the public way always works
+        except Exception:  # these internals of `re` may change: the public way always works
             return re.compile(source, flags)
 
     def load(self, path: str) -> None:
@@ -148,9 +148,9 @@ class _Programs:
         self._path, self._known, self._added = path, {}, False
         try:
             with open(path, "rb") as file:
-                stamp, known = marshal.loads(file.read())
-            if stamp == _stamp() and isinstance(known, dict):
-                self._known = known
+                stamp, programs = marshal.loads(file.read())
+            if stamp == _stamp() and isinstance(programs, dict):
+                self._known = programs
         except (OSError, EOFError, ValueError, TypeError):
             pass
 
@@ -175,7 +175,7 @@ _programs = _Programs()
 
 
 def _stamp() -> tuple[str, int, int, int]:
-    """What a program is compiled for: another interpreter cannot use it."""
+    """Identifies the interpreter that a program is compiled for: another cannot use it."""
     import _sre  # type: ignore[import-not-found]
     import sys
 
@@ -203,5 +203,5 @@ def _pattern(source: AnyStr, program: tuple[Any, ...]) -> re.Pattern[AnyStr]:
     flags, code, groups, names, by_number = program
     words = array("I")
     words.frombytes(code)
-    made: re.Pattern[AnyStr] = _sre.compile(source, flags, words.tolist(), groups, names, by_number)
-    return made
+    compiled: re.Pattern[AnyStr] = _sre.compile(source, flags, words.tolist(), groups, names, by_number)
+    return compiled

@@ -1,6 +1,6 @@
-"""Which project a directory belongs to: repository, branch, identity and memory, as git's own files and ours tell.
+"""Finds the project of a directory: repository, branch, identity and memory, from git's files and ours.
 
-Hooks use this as it is, so nothing may be loaded here; `store/project.py` adds what a new project needs.
+Hooks use this module, so it must not import anything heavy; `store/project.py` adds what a new project needs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import stat
 
 from holdfast.core.reading import small_text
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     from collections.abc import Container
 
@@ -20,7 +20,7 @@ _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 
 
 class Checkout:
-    """A work tree. `private` is its own git directory, `common` the one that all its work trees share."""
+    """A work tree. `private` is its own git directory, `common` the one shared by all work trees of the repository."""
 
     __slots__ = ("common", "private", "root")
 
@@ -31,17 +31,17 @@ class Checkout:
 
     @property
     def first_tree(self) -> str:
-        """The work tree that the repository was made with; '' for a bare one."""
+        """The main work tree of the repository; '' for a bare one."""
         return os.path.dirname(self.common) if os.path.basename(self.common) == ".git" else ""
 
     def head(self) -> tuple[str, str]:
-        """The branch that is checked out, or the commit where none is."""
+        """The branch that is checked out, or the commit of a detached HEAD."""
         head = small_text(os.path.join(self.private, "HEAD")).strip()
         return (head[16:], "") if head.startswith("ref: refs/heads/") else ("", head)
 
 
 class Place:
-    """A project that has an identity: only such a one can be enabled."""
+    """A project that has an identity: only such a project can be enabled."""
 
     def __init__(self, root: str, memory: str, identity_file: str, checkout: Checkout | None) -> None:
         self.root = root
@@ -51,7 +51,7 @@ class Place:
         self.private = checkout.private if checkout else ""
 
     def known(self, marks: Container[str]) -> bool:
-        """Whether this is where a person enabled the project, moved or not: all of it may have come with a download."""
+        """Whether a person enabled the project here, even if it was moved since: it may all come from a download."""
         try:
             status = os.lstat(self.identity_file)
         except OSError:
@@ -66,7 +66,7 @@ class Place:
         return self._is_its_work_tree() or root_mark(self.root) in marks
 
     def _is_its_work_tree(self) -> bool:
-        """Whether git's directory says so too: any folder can point to it."""
+        """Whether git's directory confirms it: any folder can point to that directory."""
         marker = os.path.join(self.root, ".git")
         if self.private == marker:
             return not os.path.islink(marker)
@@ -75,14 +75,14 @@ class Place:
         back = small_text(os.path.join(self.private, "gitdir")).strip()
         if back:
             return _is_same(os.path.join(self.private, back), marker)
-        for line in small_text(os.path.join(self.private, "config")).splitlines():  # a submodule's
+        for line in small_text(os.path.join(self.private, "config")).splitlines():  # of a submodule
             name, _, value = line.partition("=")
             if name.strip() == "worktree":
                 return _is_same(os.path.join(self.private, value.strip().strip('"')), self.root)
         return False
 
     def reachable(self, lines: list[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Lines as they are true here: a work tree that has no link yet is told where memory really is."""
+        """Adapts lines to this work tree: one without a link to the memory gets its real path."""
         if os.path.lexists(os.path.join(self.root, ".holdfast", "local")):
             return lines
         where = f"{LOAD_FROM}{self.memory}/"
@@ -92,12 +92,12 @@ class Place:
         ]
 
     def branch(self) -> str:
-        """The branch that is checked out; '' when none is."""
+        """The branch that is checked out; '' for a detached HEAD."""
         return self.checkout.head()[0] if self.checkout else ""
 
 
 def mark_of(status: os.stat_result) -> str:
-    """By this an identity file is known again after its repository was moved; no archive can bring it along."""
+    """Identifies an identity file even after its repository was moved; an archive cannot reproduce it."""
     return f"file:{status.st_ino}:{status.st_mtime_ns}"
 
 
@@ -113,7 +113,7 @@ def _is_same(one: str, other: str) -> bool:
 
 
 def home_of(env: dict[str, str]) -> str:
-    """`~/.holdfast`, or where HOLDFAST_HOME puts it."""
+    """`~/.holdfast`, or the value of HOLDFAST_HOME."""
     configured = env.get("HOLDFAST_HOME")
     if not configured:
         return os.path.join(user_home(env), ".holdfast")
@@ -125,7 +125,7 @@ def user_home(env: dict[str, str]) -> str:
 
 
 def find(start: str, home: str) -> Place | None:
-    """The project of a directory; None where no identity is written."""
+    """The project of a directory; None without an identity file."""
     located = locate(start, home)
     if located is None:
         return None
@@ -177,7 +177,7 @@ def checkout_at(directory: str) -> Checkout | None:
 
 
 def is_checkout(root: str | os.PathLike[str]) -> bool:
-    """Whether there are files to look for: sessions may have been imported into an empty folder."""
+    """Whether the folder has files to look for: sessions may have been imported into an empty one."""
     try:
         with os.scandir(root) as entries:
             return any(entry.name not in (".git", ".holdfast") for entry in entries)
@@ -186,17 +186,17 @@ def is_checkout(root: str | os.PathLike[str]) -> bool:
 
 
 def _upwards(directory: str) -> list[str]:
-    found = [directory]
+    directories = [directory]
     while True:
         parent = os.path.dirname(directory)
         if parent == directory:
-            return found
-        found.append(parent)
+            return directories
+        directories.append(parent)
         directory = parent
 
 
 def stamp(path: str | os.PathLike[str]) -> str:
-    """What tells that a file is still the one that was read; '' where there is none."""
+    """A stamp that changes when the file does; '' when it does not exist."""
     try:
         status = os.stat(path)
     except OSError:

@@ -1,4 +1,4 @@
-"""Processes: starts the child that works for a hook after it has answered, and looks at those of hosts."""
+"""Starts the child process that does a hook's work after it has answered, and inspects the processes of hosts."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ _OVER = (b"Z", b"X")
 
 
 def runs(process: int) -> bool:
-    """Whether a process is alive. A zombie is not: in a container without an init it stays listed for good."""
+    """Whether a process is alive. A zombie is not: in a container without an init it stays listed forever."""
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
         return False
     except OSError:
-        return True  # it is there and not ours
+        return True  # it exists, and belongs to another user
     try:
         with open(f"/proc/{process}/stat", "rb") as file:
             rest = file.read(4096).rpartition(b")")[2].split()
     except ProcessLookupError:
-        return False  # it went between the two
+        return False  # it ended between the two calls
     except FileNotFoundError:
-        return not os.path.isdir("/proc/self")  # it went just now, unless this system has no such folder
+        return not os.path.isdir("/proc/self")  # it has just ended, unless this system has no /proc
     except OSError:
         return True
     return not rest or rest[0] not in _OVER
 
 
-# No variable and no folder of a repository decides what is imported. Not -I: that leaves out a person's own packages,
-# which is where `pip install --user` puts us.
+# Neither a variable nor a folder of a repository may decide what is imported. Not -I: it leaves out the user's
+# site-packages, where `pip install --user` puts us.
 ISOLATED = ("-E", "-P")
 CAPTURE = ("-m", "holdfast.flows.capture_child")
 
 
 def detach(arguments: list[str], env: dict[str, str]) -> None:
-    """Runs this interpreter, with its packages, in a session of its own: the host's end does not take it along.
+    """Runs this interpreter, with its packages, in a new session, so that it survives the host.
 
-    None of the hook's pipes is passed on, for the host waits until every writer has closed them.
+    It inherits none of the hook's pipes, because the host waits until every writer has closed them.
     """
     command = [sys.executable, *ISOLATED, *arguments]
     if hasattr(os, "posix_spawn"):
@@ -45,7 +45,7 @@ def detach(arguments: list[str], env: dict[str, str]) -> None:
         try:
             os.posix_spawn(sys.executable, command, env, file_actions=quiet, setsid=True)
             return
-        except NotImplementedError:  # a system whose posix_spawn cannot begin a session
+        except NotImplementedError:  # posix_spawn cannot start a session on this system
             pass
     _popen(command, env)
 
@@ -66,17 +66,17 @@ def _popen(command: list[str], env: dict[str, str]) -> None:
     )
 
 
-# Of Gemini CLI and Qwen Code: one is made from the other.
+# Gemini CLI and Qwen Code: one is a fork of the other.
 _ONE_PROMPT = ("-p", "--prompt")
 _IN_AN_EDITOR = (
     "--acp",
     "--experimental-acp",
-)  # speaks through its pipes with a program in which a person types
+)  # communicates through pipes with a program in which a person types
 _MOST = 1 << 20
 
 
 def is_headless(process: int) -> bool | None:
-    """None where it cannot be told: the process is gone, or the system does not show it."""
+    """None when unknown: the process has ended, or the system does not show it."""
     try:
         with open(f"/proc/{process}/cmdline", "rb") as file:
             words = file.read(_MOST).decode("utf-8", "replace").split("\0")

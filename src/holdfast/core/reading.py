@@ -1,4 +1,4 @@
-"""Reads small text files from places that others can write to: bounded, regular files only."""
+"""Reads small text files from folders that others can write to: bounded, regular files only."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ def is_inside(path: str, folder: str) -> bool:
 
 
 def stamp_of(path: str) -> str:
-    """Another one when the file is another or has been written; '' when there is none."""
+    """A stamp that changes when the file is replaced or written; '' when it does not exist."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError):
         return ""
-    return f"{found.st_size}:{found.st_mtime_ns}:{found.st_ino}"
+    return f"{status.st_size}:{status.st_mtime_ns}:{status.st_ino}"
 
 
 def is_file(path: str) -> bool:
-    """Whether there is something that may be meant as a file: a link that leads nowhere is said to be one."""
+    """Whether the path exists as a file; a dangling link counts too."""
     try:
         return not stat.S_ISDIR(os.stat(path).st_mode)
     except ValueError:
@@ -37,7 +37,7 @@ def is_file(path: str) -> bool:
 
 
 def beginning_of(path: str | os.PathLike[str], most: int, *, follow: bool = True) -> tuple[bytes, int] | None:
-    """The first bytes of a regular file, and its size; None for anything else, a link too unless it is to be followed.
+    """The first bytes of a regular file, and its size; None for anything else, and for a link unless `follow`.
 
     Never waits for a pipe.
     """
@@ -46,8 +46,8 @@ def beginning_of(path: str | os.PathLike[str], most: int, *, follow: bool = True
     except (OSError, ValueError):
         return None
     try:
-        found = os.fstat(descriptor)
-        return (os.read(descriptor, most), found.st_size) if stat.S_ISREG(found.st_mode) else None
+        status = os.fstat(descriptor)
+        return (os.read(descriptor, most), status.st_size) if stat.S_ISREG(status.st_mode) else None
     except OSError:
         return None
     finally:
@@ -56,16 +56,16 @@ def beginning_of(path: str | os.PathLike[str], most: int, *, follow: bool = True
 
 def small_text(path: str | os.PathLike[str]) -> str:
     """A file of a line or two; '' when it cannot be read."""
-    found = beginning_of(path, _SMALL)
-    return found[0].decode("utf-8", "replace") if found else ""
+    beginning = beginning_of(path, _SMALL)
+    return beginning[0].decode("utf-8", "replace") if beginning else ""
 
 
 def text_of(path: str, most: int = MOST_BYTES) -> str | None:
-    """The beginning of a regular file as text, with a word on what is missing; None when it cannot be read."""
-    found = beginning_of(path, most + 1)
-    if found is None:
+    """The beginning of a regular file as text, with a note on how much is left out; None when it cannot be read."""
+    beginning = beginning_of(path, most + 1)
+    if beginning is None:
         return None
-    data, size = found
+    data, size = beginning
     text = data[:most].decode("utf-8-sig", "replace").replace("\r\n", "\n")
     return text if len(data) <= most else f"{text}\n… ({size - most} more bytes are left out)"
 
@@ -75,7 +75,7 @@ def first_line(path: str) -> str:
 
 
 def names_in(folder: str, endings: tuple[str, ...], most: int) -> list[str]:
-    """The names of a folder's files that end so, in order, the first `most`."""
+    """The names of a folder's files with these endings, sorted, at most `most`."""
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry in entries if entry.name.endswith(endings)]

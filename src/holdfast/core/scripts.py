@@ -1,4 +1,4 @@
-"""Words of scripts that do not put spaces where words end: Han, Kana, Hangul."""
+"""Splits text of scripts without spaces between words: Han, Kana, Hangul."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _LONGEST_UNSPACED = 20
 _LONGEST_TERM = 4
 
 
-# Compiled on first use: their sets of signs are large, and most goals are written in letters.
+# Compiled on first use: their character sets are large, and most goals are in alphabetic scripts.
 _JAPANESE = lazy_regex(
     r"[\u30a1-\u30fa\u30fc]{2,}"
-    # A verb of two parts, as in 書き換え: one sign of Hiragana between Kanji is inside the word.
+    # A verb of two parts, such as 書き換え: a single Hiragana between Kanji is inside the word.
     r"|[\u3400-\u9fff々][きしちみりぎじびえけせめれげべ][\u3400-\u9fff々][えみしけせりきめ]?"
     r"|[\u3400-\u9fff\uf900-\ufaff々〆]{2,}"
 )
@@ -34,7 +34,7 @@ _SHORT_PARTICLES = lazy_regex(r"[을를이가은는에로와과의도만해한�
 
 
 def script_runs(text: str) -> Iterator[tuple[str, str]]:
-    """Neighbouring characters of one sort, with its name; signs that are no letters separate."""
+    """Runs of characters of one script, with its name; characters that are not letters separate them."""
     for script, run in groupby(text, _script):
         if script == "unspaced":
             whole = "".join(run)
@@ -60,11 +60,11 @@ def _script(char: str) -> str:
 
 def japanese_words(run: str) -> Iterator[str]:
     """Kanji and Katakana runs; Hiragana separates them."""
-    for found in _JAPANESE.findall(run):
-        if found[0] >= "\u3400" and all(char >= "\u3400" or char == "々" for char in found):
-            yield from _pieces(found)
+    for word in _JAPANESE.findall(run):
+        if word[0] >= "\u3400" and all(char >= "\u3400" or char == "々" for char in word):
+            yield from _pieces(word)
         else:
-            yield found
+            yield word
 
 
 def chinese_words(run: str) -> Iterator[str]:
@@ -77,7 +77,7 @@ def chinese_words(run: str) -> Iterator[str]:
 
 
 def _protected(run: str) -> Iterator[str]:
-    """Known terms whole, everything else sign by sign."""
+    """Known terms whole, everything else character by character."""
     position = 0
     while position < len(run):
         for length in range(_LONGEST_TERM, 1, -1):
@@ -90,8 +90,8 @@ def _protected(run: str) -> Iterator[str]:
 
 
 def _joined(pieces: list[str]) -> Iterator[str]:
-    for known, group in groupby(pieces, lambda piece: len(piece) > 1):
-        if known:
+    for is_term, group in groupby(pieces, lambda piece: len(piece) > 1):
+        if is_term:
             yield from group
         else:
             yield from _pairs("".join(group))
@@ -105,7 +105,7 @@ def _pieces(run: str) -> Iterator[str]:
 
 
 def _pairs(run: str) -> Iterator[str]:
-    """Most Han words have two signs; what is short stays whole."""
+    """Most Han words have two characters; a short run stays whole."""
     if len(run) < 2:
         return
     if len(run) <= 3:
@@ -119,7 +119,7 @@ def _pairs(run: str) -> Iterator[str]:
 
 
 def hangul_words(run: str) -> Iterator[str]:
-    """A Korean word without the particles and endings that say its part in the sentence."""
+    """A Korean word without its grammatical particles and endings."""
     word = _PARTICLES.sub("", run)
     shorter = _SHORT_PARTICLES.sub("", word)
     word = shorter if len(shorter) >= 2 else word

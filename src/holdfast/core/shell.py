@@ -1,4 +1,4 @@
-"""A command line as the simple commands it consists of, each with the directory and variables it runs in."""
+"""Splits a command line into simple commands, each with the directory and variables it runs in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from holdfast.core.words import word_set
 
 names = word_set
 
-LONGEST = 1200  # of a line that is looked at; what is longer is a script
+LONGEST = 1200  # characters of a line; a longer one is a script
 _HERE_DOCUMENT = lazy_regex(
     r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:^[ \t]*\2[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
 )
@@ -29,7 +29,7 @@ _MASKS = ("|", ";", "||")
 
 
 class Simple(Struct, frozen=True, gc=False):
-    """One command. `shapes` is set for what only shapes another's output: the right side of a pipe."""
+    """One command. `shapes` is set when it only formats another's output: the right side of a pipe."""
 
     words: tuple[str, ...]
     directory: str = ""
@@ -54,18 +54,18 @@ def unquoted(word: str) -> str:
 
 
 def path_of(part: Simple) -> str:
-    """Where a command looks for programs, when its line says so."""
+    """The PATH that its line sets for a command."""
     return next((text for text in part.variables if text.startswith("PATH=")), "")
 
 
 @lru_cache(maxsize=1024)
 def simple_commands(line: str) -> tuple[Simple, ...]:
-    """The commands of a line in order; changes of directory and of PATH are taken into those that follow."""
+    """The commands of a line in order; changes of directory and PATH apply to those that follow."""
     if len(line) > LONGEST:
         line = line[:LONGEST].rpartition("\n")[0] or line[:LONGEST].rpartition(" ")[0]
     if "<<" in line:
         line = _HERE_DOCUMENT.sub(r" \3", line)
-    found: list[Simple] = []
+    parsed: list[Simple] = []
     words: list[str] = []
     directory, path, piped = "", "", False
 
@@ -82,7 +82,7 @@ def simple_commands(line: str) -> tuple[Simple, ...]:
         if rest[0] == "cd" and len(rest) == 2:
             directory = _joined(directory, unquoted(rest[1]))
         else:
-            found.append(Simple(tuple(rest), directory, tuple(variables), piped))
+            parsed.append(Simple(tuple(rest), directory, tuple(variables), piped))
 
     for match in _TOKEN.finditer(line.replace("\\\n", " ")):
         if word := match["word"]:
@@ -91,7 +91,7 @@ def simple_commands(line: str) -> tuple[Simple, ...]:
             end()
             piped = join == "|"
     end()
-    return tuple(found)
+    return tuple(parsed)
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str]]:
@@ -105,7 +105,7 @@ def _split(words: list[str]) -> tuple[list[str], list[str]]:
         elif word not in _KEYWORDS and word not in _WRAPPERS:
             break
         elif word == "command" and words[at + 1 : at + 2] in (["-v"], ["-V"]):
-            break  # asks where a program is
+            break  # looks up a program
         at += 1
     return variables, words[at:]
 
@@ -119,13 +119,13 @@ def _joined(before: str, directory: str) -> str:
 
 
 def masks(line: str) -> bool:
-    """Whether what follows a command in its line may hide that it failed."""
+    """Whether what follows a command in its line may hide its failure."""
     return any(mark in line for mark in _MASKS)
 
 
 @lru_cache(maxsize=64)
 def _written(directory: str) -> tuple[str, ...]:
-    """A directory as commands may write it: on Windows also with slashes, and as a Unix shell there names it."""
+    """The spellings of a directory in commands: on Windows also with slashes, and as a Unix shell there writes it."""
     plain = directory.replace("\\", "/").rstrip("/")
     if len(plain) < 3:
         return ()
@@ -134,7 +134,7 @@ def _written(directory: str) -> tuple[str, ...]:
 
 
 def from_here(text: str, directory: str) -> str:
-    """A command or a path as it is said from this directory."""
+    """A command or a path relative to this directory."""
     for form in _written(directory):
         if form in text:
             text = text.replace(f"{form}/", "").replace(f"{form}\\", "")

@@ -1,16 +1,16 @@
-"""A shell command as the simple calls in it, without what only shapes their output: how a stumble is known again.
+"""Splits a shell command into its simple calls, without those that only format output, to recognise a failed call.
 
 Used by the hook, which looks calls up, and by `briefing/moments.py`, which prepares them. It never fails: what it
-cannot read as shell is read as words.
+cannot parse as shell it splits into words.
 
-`core/shell.py` splits lines too, and is kept apart: it needs `re`, which hooks do not load, and keeps words as they are
-written (quotes, `--name=value`, the body of `for`), because lessons quote them. Of 1,348 lines of real sessions the two
-read 158 differently, mostly in such views: a shared tokenizer with two views may be possible, and was not tried.
+`core/shell.py` splits lines too, and is separate: it needs `re`, which hooks do not load, and keeps words as written
+(quotes, `--name=value`, the body of `for`), because lessons quote them. Of 1,348 lines of real sessions the two split
+158 differently, mostly for these reasons. A shared tokenizer with two views may be possible; it was not tried.
 """
 
 from __future__ import annotations
 
-MOST = 4_096  # characters that are looked at; what is longer is a script, and its head says enough
+MOST = 4_096  # characters that are read; a longer text is a script, and its beginning is enough
 MOST_CALLS = 64
 
 _JOINING = frozenset("|&;\n()")
@@ -18,7 +18,7 @@ _BLANK = frozenset(" \t\r\f\v")
 _KEYWORDS = frozenset(
     ("if", "then", "elif", "else", "while", "until", "do", "!", "{", "}", "fi", "done", "esac")
 )
-_BLOCKS = frozenset(("for", "case", "select", "function"))  # what follows is no call
+_BLOCKS = frozenset(("for", "case", "select", "function"))  # what follows is not a call
 _WRAPPERS = {"sudo": "-u", "time": "", "env": "-u", "command": "", "nohup": "", "exec": "", "builtin": "",
              "nice": "-n", "timeout": "-k -s", "stdbuf": "-i -o -e", "doas": "-u"}  # fmt: skip
 _READY = frozenset(("source", ".", "activate", "eval", "conda", "nvm", "pyenv", "asdf", "workon", "alias"))
@@ -27,8 +27,8 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 
 
 class Call:
-    """One program with its words. `directory` is where the row had changed to, '' when it had not; `ready`: something
-    before it may have put other programs in reach.
+    """One program with its words. `directory` is the target of an earlier `cd`, else ''; `ready`: an earlier command
+    may have changed which programs are found.
     """
 
     __slots__ = ("directory", "ready", "words")
@@ -40,8 +40,8 @@ class Call:
 
 
 def calls(text: str) -> list[Call]:
-    """The calls of a command, in order. `cd`, variables, wrappers and redirections are not among them."""
-    found: list[Call] = []
+    """The calls of a command, in order, without `cd`, variables, wrappers and redirections."""
+    simple_calls: list[Call] = []
     directory, ready = "", False
     for words in _rows(text[:MOST].replace("\0", "")):
         bare, alone = _without_wrappers(words)
@@ -54,13 +54,13 @@ def calls(text: str) -> list[Call]:
             directory = places[0] if places else "~"
         elif program in _READY or (program == "export" and _sets_path(bare[1:])):
             ready = True
-        elif program not in _BLOCKS and len(found) < MOST_CALLS:
-            found.append(Call(_words(bare), directory, ready or alone))
-    return found
+        elif program not in _BLOCKS and len(simple_calls) < MOST_CALLS:
+            simple_calls.append(Call(_words(bare), directory, ready or alone))
+    return simple_calls
 
 
 def normal(text: str) -> str:
-    """The same text for commands that run the same calls."""
+    """A normal form: commands that run the same calls have the same."""
     parts = []
     for call in calls(text):
         if call.directory:
@@ -71,7 +71,7 @@ def normal(text: str) -> str:
 
 
 def _words(bare: list[str]) -> list[str]:
-    """Long options apart from their values."""
+    """Separates long options from their values."""
     words = bare[:1]
     for word in bare[1:]:
         while word.startswith("--") and "=" in word:
@@ -105,7 +105,7 @@ def _without_wrappers(words: list[str]) -> tuple[list[str], bool]:
 
 
 def _named(program: str) -> str:
-    """A program that lies where programs lie is called by its name alone."""
+    """The name of a program, without a standard directory such as /usr/bin."""
     for folder in _SEARCHED * (program[:1] == "/"):
         if program.startswith(folder) and len(program) > len(folder):
             return _named(program[len(folder) :])
@@ -122,7 +122,7 @@ def _sets_path(words: list[str]) -> bool:
 
 
 def _rows(text: str) -> list[list[str]]:
-    """The words of each simple command: quotes taken off, redirections and comments left out."""
+    """The words of each simple command, without quotes, redirections and comments."""
     rows: list[list[str]] = [[]]
     word: list[str] | None = None
     documents: list[str] = []
@@ -165,8 +165,8 @@ def _rows(text: str) -> list[list[str]]:
                 break
             continue
         else:
-            taken, at = _piece(text, at)
-            word = (word or []) + [taken]
+            piece, at = _piece(text, at)
+            word = (word or []) + [piece]
             continue
         at += 1
     close()
@@ -174,7 +174,7 @@ def _rows(text: str) -> list[list[str]]:
 
 
 def _piece(text: str, at: int) -> tuple[str, int]:
-    """A quoted part, an escaped sign or a plain sign, and where the next begins."""
+    """A quoted part, an escaped character or a plain one, and where the next begins."""
     sign = text[at]
     if sign == "\\":
         return ("" if text[at + 1 : at + 2] == "\n" else text[at + 1 : at + 2]), at + 2
@@ -195,7 +195,7 @@ def _piece(text: str, at: int) -> tuple[str, int]:
 
 
 def _past_arrow(text: str, at: int) -> tuple[int, bool]:
-    """Where the arrow of a redirection ends, and whether a document follows that is written out."""
+    """Where the redirection operator ends, and whether a here-document follows."""
     start = at
     while at < len(text) and text[at] in "<>&|" and at - start < 3:
         at += 1

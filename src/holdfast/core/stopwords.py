@@ -36,7 +36,7 @@ ENGLISH = word_set(
     """
 )
 
-# They name a part of nearly every goal, so they give way when better words are there.
+# They occur in nearly every goal, so they give way to better words.
 WEAK = word_set(
     """
     address attempt bit case change changed changes check clean code context current currently describe
@@ -151,7 +151,7 @@ OTHER_LANGUAGES: dict[str, frozenset[str]] = {
     ),
 }
 
-# Han signs that join words in Chinese and seldom belong to one that names a topic.
+# Han characters that join words in Chinese and are seldom part of a topic word.
 CHINESE_CUTS = frozenset(
     "的了在和是把请請我你您他她它们們这這那个個着被给給让讓对對与與及或为為也都就还還很吗嗎呢吧啊并"
 )
@@ -162,7 +162,7 @@ CHINESE_STOPS = word_set(
     不能 谢谢 謝謝 里面 裡面 以及 其他 所有 这样 這樣 关于 關於 希望 想要 帮我 幫我 直接 时候 用来
     """
 )
-# A run of Han has no spaces: these frequent terms keep the pieces from being cut in the wrong place.
+# A run of Han has no spaces: these frequent terms prevent cuts in the wrong place.
 HAN_TERMS = word_set(
     """
     中间件 中間件 数据库 資料庫 数据 資料 用户 用戶 使用者 认证 認證 認証 授权 授權 登录 登入 注册 註冊
@@ -185,7 +185,7 @@ HAN_TERMS = word_set(
     """
 )
 
-# Parts of an address on disk that every project has.
+# Parts of paths that every project has.
 PATH_NOISE = word_set(
     """
     src lib libs test tests spec specs __tests__ cmd pkg internal app apps packages package main java
@@ -196,7 +196,7 @@ PATH_NOISE = word_set(
     """
 )
 
-# Short words that are no typing accident in a goal about software.
+# Short words that are meaningful in a goal about software.
 SHORT_TERMS = word_set(
     """
     go ui ux db ci cd pr qa js ts py rb rs cs os io ip ai ml vm vr ar fs tz qt gh hr id ie jq ld mr nx
@@ -205,7 +205,7 @@ SHORT_TERMS = word_set(
     """
 )
 
-# Written in mixed case, yet one word. The spelling matters: they are also found inside identifiers.
+# One word despite mixed case. The spelling matters: they also occur inside identifiers.
 COMPOUNDS = word_set(
     """
     GitHub GitLab GitOps BitBucket Bitbucket GraphQL TypeScript JavaScript CoffeeScript ActionScript
@@ -224,7 +224,7 @@ COMPOUNDS = word_set(
     """
 )
 
-# Words with a sign inside that stays.
+# Words with a punctuation mark inside that stays.
 SIGNED_TERMS = word_set(
     """
     c++ c# f# .net asp.net node.js next.js vue.js nuxt.js react.js three.js d3.js express.js nest.js
@@ -233,7 +233,7 @@ SIGNED_TERMS = word_set(
     """
 )
 
-# Words of praise, of talk and of any work: a sentence made of them says nothing of a project.
+# Words of praise, small talk and general work: a sentence made of them says nothing about a project.
 FILLER = word_set(
     """
     about actual actually after again also another answer anything approach appropriate are because been

@@ -1,7 +1,7 @@
-"""Names that survive a power cut: a directory is synced when a file in it is new, or once after many are.
+"""Makes new file names survive a power cut: syncs a directory after each new file, or once after many.
 
-Each sync makes the disk write its journal, and an import makes dozens of names of which none is told as done before
-all are. What a file holds is synced as ever.
+Each sync makes the disk write its journal, and an import creates dozens of files before it reports success. The
+contents of files are always synced.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _waiting: ContextVar[dict[Path, None] | None] = ContextVar("waiting", default=No
 
 @contextmanager
 def names_together() -> Iterator[None]:
-    """Within, directories wait: each is synced once at the end, or when `sync_names` asks for it."""
+    """Within this context, each directory is synced once at the end, or by `sync_names`."""
     if _waiting.get() is not None:
         yield
         return
@@ -39,12 +39,12 @@ def names_together() -> Iterator[None]:
 
 
 def sync_names() -> None:
-    """Syncs what waits. Call it before removing a file: the copy that stays must have its name by then."""
+    """Syncs pending directories. Call it before removing a file: the remaining copy must have a durable name."""
     waiting = _waiting.get() or {}
     while waiting:
         path, _ = waiting.popitem()
         try:
-            with contextlib.suppress(FileNotFoundError):  # gone again: its name need not survive
+            with contextlib.suppress(FileNotFoundError):  # removed since: its name need not survive
                 sync_directory(path)
         except OSError as error:
             problem = f"cannot be written: {(error.strerror or str(error)).lower()}"
@@ -52,7 +52,7 @@ def sync_names() -> None:
 
 
 def new_name_in(directory: Path) -> None:
-    """A name was made: it survives a power cut from now on, or from the end of `names_together` on."""
+    """Makes a new name durable, now or at the end of `names_together`."""
     waiting = _waiting.get()
     if waiting is None:
         sync_directory(directory)
@@ -61,7 +61,7 @@ def new_name_in(directory: Path) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Make the names in a directory survive a power cut now, where the system can."""
+    """Makes the names in a directory survive a power cut, where the system supports it."""
     if sys.platform == "win32":
         return
     try:

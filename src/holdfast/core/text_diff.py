@@ -1,7 +1,7 @@
-"""What differs between two contents of a file: as `diff -u` shows it, as a count of lines, and by name.
+"""Compares two versions of a file: as `diff -u`, as a count of lines, and by name.
 
-By name a person takes in a change of seventy lines at once. Settings are JSON, TOML or much like it, a name on each
-line; what is written on one line has no names here.
+By name, a person grasps a change of seventy lines at once. Settings are JSON, TOML or similar, with a name on each
+line; a file written on one line has no names here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ NOTHING = "/dev/null"
 
 
 def unified(before: bytes | None, after: bytes | None, name: str) -> str:
-    """`diff -u` of a file; None is no file."""
+    """`diff -u` of a file; None means that it does not exist."""
     names = (NOTHING if before is None else name, NOTHING if after is None else name)
     lines = unified_diff(_lines(before), _lines(after), *names)
     return "".join(
@@ -25,7 +25,7 @@ def unified(before: bytes | None, after: bytes | None, name: str) -> str:
 
 
 def count(before: bytes | None, after: bytes | None) -> tuple[int, int]:
-    """Lines that came and lines that went; one that only moved is neither."""
+    """Numbers of added and removed lines; a line that only moved is neither."""
     old, new = Counter(_lines(before)), Counter(_lines(after))
     return (new - old).total(), (old - new).total()
 
@@ -34,16 +34,16 @@ def _lines(data: bytes | None, *, with_ends: bool = True) -> list[str]:
     return [] if data is None else data.decode("utf-8", "replace").splitlines(keepends=with_ends)
 
 
-DEEPEST = 2  # names of names: what is within is counted for them
+DEEPEST = 2  # levels of names; deeper ones count for these
 _NAME = lazy_regex(r'([ \t]*)(?:"((?:[^"\\]|\\.)*)"\s*:|([\w.-]+)\s*=|\[+\s*([^\]]+?)\s*\]+\s*$)')
 _ONLY_SIGNS = lazy_regex(r"[\s{}\[\](),;]*")
 Path = tuple[str, ...]
 
 
 def outline(before: bytes | None, after: bytes | None) -> list[str]:
-    """`+ hooks: SessionStart`, `- mcpServers: holdfast`; `~ hooks: Stop` was and is there, changed.
+    """`+ hooks: SessionStart`, `- mcpServers: holdfast`; `~ hooks: Stop` has changed.
 
-    What has no name is a number of lines.
+    Lines without a name are only counted.
     """
     old, new = _lines(before, with_ends=False), _lines(after, with_ends=False)
     went: list[int] = []
@@ -54,32 +54,32 @@ def outline(before: bytes | None, after: bytes | None) -> list[str]:
         if kind != "equal":
             went += range(a, b)
             came += range(c, d)
-    gone, there = _named(old, went), _named(new, came)
-    both = {path: None for path in gone if path in there}
+    removed, inserted = _named(old, went), _named(new, came)
+    changed = {path: None for path in removed if path in inserted}
     return [
-        *_told("-", [path for path in gone if path not in both]),
-        *_told("~", [path for path in both if path]),
-        *_told("+", [path for path in there if path not in both]),
-        *_counted("-", gone.get((), 0)),
-        *_counted("+", there.get((), 0)),
+        *_told("-", [path for path in removed if path not in changed]),
+        *_told("~", [path for path in changed if path]),
+        *_told("+", [path for path in inserted if path not in changed]),
+        *_counted("-", removed.get((), 0)),
+        *_counted("+", inserted.get((), 0)),
     ]
 
 
 def _named(lines: list[str], chosen: Iterable[int]) -> dict[Path, int]:
-    """The names that lines stand under, in their order, and how many lines each has; () is no name."""
+    """The names that the lines belong to, in order, with their number of lines; () is no name."""
     paths = _paths(lines)
-    named: dict[Path, int] = {}
+    line_counts: dict[Path, int] = {}
     for number in chosen:
         if not _ONLY_SIGNS.fullmatch(lines[number]):
-            named[paths[number]] = named.get(paths[number], 0) + 1
-    return named
+            line_counts[paths[number]] = line_counts.get(paths[number], 0) + 1
+    return line_counts
 
 
 def _told(sign: str, paths: Iterable[Path]) -> list[str]:
-    named: dict[str, dict[str, None]] = {}
+    children: dict[str, dict[str, None]] = {}
     for first, *rest in filter(None, paths):
-        named.setdefault(first, {}).update(dict.fromkeys(rest))
-    return [f"{sign} {name}{': ' if inner else ''}{', '.join(inner)}" for name, inner in named.items()]
+        children.setdefault(first, {}).update(dict.fromkeys(rest))
+    return [f"{sign} {name}{': ' if inner else ''}{', '.join(inner)}" for name, inner in children.items()]
 
 
 def _counted(sign: str, lines: int) -> list[str]:
@@ -87,11 +87,11 @@ def _counted(sign: str, lines: int) -> list[str]:
 
 
 def _paths(lines: list[str]) -> list[Path]:
-    """The names that each line stands under, its own last; an indentation tells how deep.
+    """The names that each line belongs to, outermost first, by indentation.
 
-    What a list holds has no name in it.
+    Items of a list have no names.
     """
-    found: list[Path] = []
+    paths: list[Path] = []
     table: Path = ()
     above: list[tuple[int, str, bool]] = []
     for line in lines:
@@ -104,8 +104,8 @@ def _paths(lines: list[str]) -> list[Path]:
             above = []
         elif match:
             above.append((depth, match[2] if match[2] is not None else match[3], line.rstrip()[-1:] == "["))
-        found.append((*table, *_names(above))[:DEEPEST])
-    return found
+        paths.append((*table, *_names(above))[:DEEPEST])
+    return paths
 
 
 def _names(above: list[tuple[int, str, bool]]) -> Iterator[str]:

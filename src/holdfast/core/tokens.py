@@ -1,4 +1,4 @@
-"""The one token counter: what a briefing may cost is counted the same way everywhere."""
+"""The token counter that all budgets use."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ _PIECE = lazy_regex(r"[A-Za-z]{1,6}|\d{1,3}|[^\sA-Za-z\d]")
 
 
 def count_tokens(text: str) -> int:
-    """How many pieces of a word, a number or a single sign `text` has."""
+    """The number of tokens in `text`: pieces of words, numbers and single characters."""
     return sum(1 for _ in _PIECE.finditer(text))
 
 
 def cut_to(text: str, most: int) -> str:
-    """`text` within so many tokens, with `…` where it was cut: after a word, or inside one that is half of it or more.
+    """Cuts `text` to `most` tokens and adds `…`: after a word, or inside a word that makes up half of it or more.
 
-    Words alone do not bound it: one may be a blob, and there are scripts without spaces.
+    Cutting only between words is not enough: a word may be a blob, and some scripts have no spaces.
     """
     if count_tokens(text) <= most:
         return text
@@ -24,8 +24,8 @@ def cut_to(text: str, most: int) -> str:
         if number > most:
             break
         end = piece.end()
-    kept = text[:end]
+    shortened = text[:end]
     if text[end : end + 1].strip():
-        whole = kept.rpartition(" ")[0]
-        kept = whole if 2 * len(whole) > len(kept) else kept
-    return f"{kept.rstrip()}…"
+        words = shortened.rpartition(" ")[0]
+        shortened = words if 2 * len(words) > len(shortened) else shortened
+    return f"{shortened.rstrip()}…"

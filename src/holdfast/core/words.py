@@ -1,7 +1,7 @@
-"""The words by which prompts and paths are compared: split at case and signs, lower case, endings taken off.
+"""Splits prompts and paths into words for comparison: at case changes and punctuation, lower case, stemmed.
 
-Standard library only: both the hooks and the application, which prepares what hooks read, must split alike. The words
-that say nothing are handed in; hooks have them from the prepared file.
+Standard library only: the hooks and the application, which prepares what hooks read, must split in the same way. Stop
+words are a parameter; hooks read them from the prepared file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 LONGEST_PROMPT = 3000
 ON = "on "  # marks a branch among words, which hold no space
-# Regular expressions would say this shorter. Loading them takes a hook longer than all the rest that it does.
+# Regular expressions would be shorter, but loading `re` takes longer than all other work of a hook.
 _DIGITS = "0123456789"
 _SPACED = "".join(sign if sign.isalnum() else " " for sign in map(chr, range(128)))  # for `translate`
 _SHORTEST = 3
@@ -20,17 +20,17 @@ _LONGEST_COMMAND = 100
 
 
 def word_set(block: str) -> frozenset[str]:
-    """Words of a list that is easier to read in lines."""
+    """A set of words from a block of text."""
     return frozenset(block.split())
 
 
 def words(text: str, empty: Collection[str]) -> list[str]:
-    """Every telling word of a text, in order, repeats included; `empty` are words that say nothing."""
+    """Every content word of a text, in order, with repeats; `empty` are stop words."""
     return [stem for stem, _ in _forms(text, empty)]
 
 
 def as_written(texts: Iterable[str], empty: Collection[str]) -> dict[str, str]:
-    """For each word, how a text writes it first: what is shown to people."""
+    """For each stem, its first spelling in the texts, to show to people."""
     forms: dict[str, str] = {}
     for text in texts:
         for stem, form in _forms(text, empty):
@@ -50,7 +50,7 @@ def _forms(text: str, empty: Collection[str]) -> Iterator[tuple[str, str]]:
                 yield stem, plain
 
 
-# Texts repeat their words, and a preparation splits every prompt of a thousand sessions.
+# Texts repeat their words, and a preparation splits every prompt of a thousand sessions, so results are cached.
 _known_forms: dict[str, tuple[tuple[str, str], ...]] = {}
 _MOST_KNOWN = 20_000
 
@@ -58,14 +58,14 @@ _MOST_KNOWN = 20_000
 def _forms_of(run: str) -> Iterator[tuple[str, str]]:
     for word in _pieces(run):
         if not word.isascii() and any(map(_is_han, word)):
-            # no spaces between words: pairs of signs stand for them
+            # no spaces between words: pairs of characters stand in for them
             yield from ((word[at : at + 2], word[at : at + 2]) for at in range(max(len(word) - 1, 1)))
         elif len(plain := word.lower()) >= _SHORTEST:
             yield stem_of(plain), plain
 
 
 def _pieces(run: str) -> Iterator[str]:
-    """Letters and digits of a run, beginning with a letter, and parted where camelCase is."""
+    """The words of a run, each beginning with a letter, split at camelCase."""
     for part in (run,) if run.islower() or run[1:].islower() else _parted(run):
         word = part.lstrip(_DIGITS) if part.isascii() else _without_digits(part)
         if word:
@@ -92,7 +92,7 @@ def _without_digits(part: str) -> str:
 
 
 def _parted(run: str) -> list[str]:
-    """ "camelCase" and "HTTPServer" in two, by the letters of ASCII alone."""
+    """Splits "camelCase" and "HTTPServer" in two; looks at ASCII letters only."""
     parts, start = [], 0
     for at in range(1, len(run)):
         if "A" <= run[at] <= "Z":
@@ -110,18 +110,18 @@ def _is_han(sign: str) -> bool:
 
 
 def name_words(path: str, empty: Collection[str]) -> set[str]:
-    """The words of a file's own name, without its ending."""
+    """The words of a file's name, without its extension."""
     name = path.rpartition("/")[2]
     return set(words(name.rpartition(".")[0] or name, empty))
 
 
 def branch_words(branch: str, empty: Collection[str]) -> list[str]:
-    """The words of a branch's name, and the name itself as one that no text can say: work goes on on its branch."""
+    """The words of a branch name, and the whole name as a word that no text contains: work continues on its branch."""
     return [*dict.fromkeys(words(branch, empty)), f"{ON}{branch}"] if branch else []
 
 
 def command_in(prompt: str) -> str:
-    """The client's command that a prompt begins with, with its stroke; '' for a path and for plain words."""
+    """The slash command that a prompt begins with; '' for a path and for plain words."""
     if not prompt.startswith("/"):
         return ""
     name = prompt[:_LONGEST_COMMAND].split(maxsplit=1)[0]
@@ -129,7 +129,7 @@ def command_in(prompt: str) -> str:
 
 
 def names_file(text: str, path: str) -> bool:
-    """Whether a text already says this file, by its path or by a name that is telling enough."""
+    """Whether a text already names this file, by its path or by a distinctive name."""
     if path in text:
         return True
     name = path.rpartition("/")[2]
@@ -149,8 +149,8 @@ def _in_word(sign: str) -> bool:
 
 
 def stem_of(word: str) -> str:
-    """For prompts and paths. `likeness.stem` takes more off, for sentences must meet in other words; `singular` in
-    sessions/keywords.py less, for people read its result."""
+    """The stem of a word, for prompts and paths. `likeness.stem` removes more, because it compares sentences in
+    different words; `singular` in sessions/keywords.py removes less, because people read its result."""
     if len(word) > 4 and word.endswith("ies"):
         word = word[:-3] + "y"
     elif word.endswith(("ches", "shes", "sses", "xes", "zes")):

@@ -1,8 +1,8 @@
-"""Reads YAML that a stranger may have written: mappings, lists and strings, nothing else, within fixed bounds.
+"""Reads untrusted YAML: mappings, lists and strings, nothing else, within fixed limits.
 
-Scalars stay the strings they are written as: `no`, `1.10`, `2026-05-05` and `~` are text, an empty value is ''. Tags
-are dropped, so nothing is ever constructed. Aliases are counted as what they stand for, merge keys (`<<`) are
-obeyed, and a key given twice is an error: two readers would disagree on it.
+Scalars stay strings as written: `no`, `1.10`, `2026-05-05` and `~` are text, an empty value is ''. Tags are ignored, so
+no object is ever constructed. Aliases count as much as their target, merge keys (`<<`) are supported, and a duplicate
+key is an error because parsers disagree on it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from typing import Any, TypeAlias, cast
 
 from msgspec import Struct
 
-# YAML as we write it ourselves: one key per line, lists of texts and of flat mappings. All else is for a real
-# reader.
+# YAML as we write it: one key per line, lists of strings and of flat mappings. PyYAML parses everything else.
 
 Item = str | dict[str, str]
 
@@ -37,22 +36,22 @@ def _line() -> re.Pattern[str]:
 
 
 def read(text: str) -> dict[str, str | list[Item]] | None:
-    """The values of such a text, in their order; None for one that is written in any other way."""
+    """Parses YAML in the form we write; None for any other form."""
     if not text.replace("\n", "").isprintable():
         return None
     lines = text.removesuffix("\n").split("\n")
-    found: dict[str, str | list[Item]] = {}
-    items: list[Item] | None = None  # of the list that stands open
+    values: dict[str, str | list[Item]] = {}
+    items: list[Item] | None = None  # of the open list
     for line in lines if len(lines) <= MOST_LINES else ("",):
         match = _line().fullmatch(line)
         if match is None:
             return None
         key, value, item, more, name, field = match.groups()
         if key is not None:
-            if key in found or items == []:
+            if key in values or items == []:
                 return None
             items = [] if value is None else None
-            found[key] = items if items is not None else _text(value)
+            values[key] = items if items is not None else _text(value)
         elif items is None:
             return None
         elif item is not None:
@@ -63,7 +62,7 @@ def read(text: str) -> dict[str, str | list[Item]] | None:
             return None
         else:
             last[name] = _text(field)
-    return None if items == [] else found
+    return None if items == [] else values
 
 
 def _text(value: str) -> str:
@@ -75,13 +74,13 @@ def _text(value: str) -> str:
 Value: TypeAlias = "str | list[Value] | dict[str, Value]"
 
 MOST_CHARACTERS = 1 << 20
-MOST_VALUES = 50_000  # with every alias counted as often as it is used: a bomb is over long before it is big
+MOST_VALUES = 50_000  # every use of an alias counts: an alias bomb is refused long before it is big
 DEEPEST = 64
 MERGE = "<<"
 
 
 class YamlError(ValueError):
-    """A text that is not YAML, or more than we read; `line` counts from 1, 0 where none is to blame."""
+    """The text is not YAML, or exceeds our limits; `line` counts from 1, 0 means no particular line."""
 
     def __init__(self, problem: str, line: int = 0) -> None:
         self.problem = problem
@@ -90,14 +89,14 @@ class YamlError(ValueError):
 
 
 def load(text: str) -> Value:
-    """The one document of a text; '' for an empty one. Raises YamlError and nothing else."""
+    """Parses the single document of a text; '' for an empty one. Raises only YamlError."""
     if len(text) > MOST_CHARACTERS:
         raise YamlError(f"longer than {MOST_CHARACTERS:,} characters")
     if (written := read(text)) is not None:
         return cast(Value, written)
     import yaml
 
-    # libyaml where the wheel carries it: many times as fast as the same grammar in Python.
+    # libyaml where the wheel includes it: many times faster than the parser in Python.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         return _Building().document(yaml.parse(text.removeprefix("\ufeff"), Loader=loader))
@@ -126,7 +125,7 @@ class _Anchored(Struct, frozen=True):
 
 
 class _Building:
-    """Values out of events, without recursion: depth is ours to bound, not the interpreter's."""
+    """Builds values from parser events without recursion, so that our own limit bounds the depth."""
 
     def __init__(self) -> None:
         self.open: list[_Open] = []
@@ -162,11 +161,11 @@ class _Building:
             owner.key = event.value
 
     def _alias(self, name: str, line: int) -> None:
-        known = self.anchors.get(name)
-        if known is None:
+        anchored = self.anchors.get(name)
+        if anchored is None:
             raise YamlError(f"the alias *{name[:40]} stands for nothing before it", line)
-        self._counted(known.size, known.height, line)
-        self._put(known.value, known.height, line)
+        self._counted(anchored.size, anchored.height, line)
+        self._put(anchored.value, anchored.height, line)
 
     def _begin(self, value: dict[str, Value] | list[Value], anchor: str | None, line: int) -> None:
         if self.open and self.open[-1].key is None and isinstance(self.open[-1].value, dict):
@@ -212,7 +211,7 @@ class _Building:
 
 
 def _merge(into: dict[str, Value], merged: Value, line: int) -> None:
-    """What stands in the mapping itself wins, then what was merged first."""
+    """Keys of the mapping itself win, then those that were merged first."""
     for source in merged if isinstance(merged, list) else [merged]:
         if not isinstance(source, dict):
             raise YamlError("<< merges mappings only", line)

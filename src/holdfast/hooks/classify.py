@@ -80,12 +80,14 @@ def classify(prompt: str) -> tuple[str, float, str]:
     if text.command:
         return _classify_command(text)
     findings = [*_foreign_findings(text), *_continuation(text)]
-    judged: list[tuple[str, Findings]] = []
+    judged_sentences: list[tuple[str, Findings]] = []
     for words, asked in text.sentences:
-        found: Findings = []
-        judged.append((judge(words, asked, found), found))
-    begun = bool(judged) and any(kind == "code-gen" and weight >= 4 for kind, weight, _ in judged[0][1])
-    findings += _weigh(text, judged)
+        sentence_findings: Findings = []
+        judged_sentences.append((judge(words, asked, sentence_findings), sentence_findings))
+    begun = bool(judged_sentences) and any(
+        kind == "code-gen" and weight >= 4 for kind, weight, _ in judged_sentences[0][1]
+    )
+    findings += _weigh(text, judged_sentences)
     findings += _shape(text, begun, any(kind == "code-gen" and weight >= 4 for kind, weight, _ in findings))
     return _decide(findings)
 
@@ -107,10 +109,10 @@ def _weigh(text: PromptText, judged: list[tuple[str, Findings]]) -> Iterator[Fin
     closing = bool(judged) and _closes_with_a_question(*judged[-1])
     talking = text.words >= LONG and not text.code and not text.traces and _is_talk(text)
     looking = ordered = False
-    for place, (act, found) in enumerate(judged):
+    for place, (act, sentence_findings) in enumerate(judged):
         # What is wanted stands first or last; the middle of a long text tells how, and what else there is.
         middle = 5 < place < last - 1
-        for kind, weight, why in found:
+        for kind, weight, why in sentence_findings:
             if talking and act == "statement" and kind == "code-gen":
                 weight *= 0.7  # people among themselves, rather than about a program
             elif closing and (act == "statement" or (kind == "code-gen" and weight <= 3.0)):
@@ -124,7 +126,12 @@ def _weigh(text: PromptText, judged: list[tuple[str, Findings]]) -> Iterator[Fin
                 weight *= 0.5 if weight <= 3.0 else 0.3  # what the look is about, and how to go about it
             yield kind, weight, why
         ordered = ordered or act == "order"
-        if place == 0 and found and len(text.sentences[0][0]) <= 3 and found[0][0] == "exploration":
+        if (
+            place == 0
+            and sentence_findings
+            and len(text.sentences[0][0]) <= 3
+            and sentence_findings[0][0] == "exploration"
+        ):
             yield "code-gen", -3.0, ""  # "brainstorm: …", "review: …": the rest is its subject
 
 
@@ -243,8 +250,8 @@ def _foreign_findings(text: PromptText) -> Iterator[Finding]:
     from holdfast.hooks.classify_abroad import ABROAD, WISHES
 
     words = frozenset(text.all_words())
-    for kind, weight, known, parts in ABROAD:
-        common = words & known if words - WISHES else frozenset()  # a bare "I want" wants nothing yet
+    for kind, weight, vocabulary, parts in ABROAD:
+        common = words & vocabulary if words - WISHES else frozenset()  # a bare "I want" wants nothing yet
         sign = min(common, default="") or ("" if text.plain.isascii() else _phrase_in(text.plain, parts))
         if sign:
             yield kind, weight, f'"{sign}"'
@@ -254,9 +261,11 @@ def _decide(findings: Findings) -> tuple[str, float, str]:
     """The strongest finding of a class counts in full, further ones a little; one class must be clearly ahead."""
     scores: dict[str, float] = {}
     for kind in CLASSES:
-        known = sorted((weight for own, weight, _ in findings if own == kind), reverse=True)
-        first, *more = [weight for weight in known if weight > 0] or [0.0]
-        scores[kind] = first + min(1.0, 0.25 * sum(more)) + sum(weight for weight in known if weight < 0)
+        weights = sorted(
+            (weight for finding_kind, weight, _ in findings if finding_kind == kind), reverse=True
+        )
+        first, *more = [weight for weight in weights if weight > 0] or [0.0]
+        scores[kind] = first + min(1.0, 0.25 * sum(more)) + sum(weight for weight in weights if weight < 0)
     if scores["other"] <= 4.5 and any(kind == "code-gen" and weight >= 2.5 for kind, weight, _ in findings):
         scores["other"] *= 0.5  # "add it, commit and push": chores that come with the work
     best = max(scores, key=lambda kind: scores[kind])

@@ -24,15 +24,15 @@ AFTER = "\0"  # in a rule: the word after the verb is the reason
 
 def find_frames(words: list[str], asked_from: int) -> dict[int, str]:
     """Where verbs stand that "can you", "let's", "we need to" and the like lead to, with those words."""
-    found: dict[int, str] = {}
+    frames: dict[int, str] = {}
     for at in range(len(words)):
         after = _frame(words, at)
         inside = at > asked_from and words[at - 1] not in CLAUSES  # "which one would you recommend?"
         if after and not inside:
             # "can we not just …"
             polite = word_at(words, after) == "not" and words[at] in ("can", "could")
-            found[skip(words, after + polite)] = " ".join(words[at:after])
-    return found
+            frames[skip(words, after + polite)] = " ".join(words[at:after])
+    return frames
 
 
 def _frame(words: list[str], at: int) -> int:
@@ -103,8 +103,8 @@ def find_orders(
 
 def _is_plain(word: str) -> bool:
     """A verb that is hardly ever a noun: an order even with a question mark behind it."""
-    known = word in w.CHANGE or word in w.LOOK or word in w.TELL or word in w.CHORE
-    return known and word not in w.NOUNISH and word not in w.NO_PLAIN_VERBS
+    is_verb = word in w.CHANGE or word in w.LOOK or word in w.TELL or word in w.CHORE
+    return is_verb and word not in w.NOUNISH and word not in w.NO_PLAIN_VERBS
 
 
 def _stands_after_a_place(words: list[str], at: int) -> bool:
@@ -126,7 +126,7 @@ def _order(words: list[str], at: int, frame: str, findings: Findings) -> bool:
     if verb in ("don't", "not", "never", "dont") or (verb == "do" and after == "not"):
         return _forbids(words, at, findings)
     bare = frame in ("", "and")
-    shown = f'"{verb}"' if bare else f'"{frame} {verb}"'
+    quoted = f'"{verb}"' if bare else f'"{frame} {verb}"'
     stem = verb if bare else base_form(verb)
     if bare and _is_noun(stem, after) and (stem, after) != ("comment", "on"):
         return False
@@ -137,7 +137,7 @@ def _order(words: list[str], at: int, frame: str, findings: Findings) -> bool:
         stem = word_at(words, at)
     kind, weight, reason = _meaning(Head(words, at, stem, frame))
     if kind:
-        findings.append((kind, weight, f'{shown} … "{reason}"' if reason else shown))
+        findings.append((kind, weight, f'{quoted} … "{reason}"' if reason else quoted))
     return bool(kind)
 
 
@@ -364,8 +364,8 @@ def _thing(head: Head) -> tuple[str, str]:
     if thing in ("message", "description", "title") and ("commit" in words[at:end] or "pr" in words[at:end]):
         return "other", thing
     if stem == "do":
-        known = (word for word in words[at + 1 : end] if word in w.LOOK_OBJECTS or word in w.GIT_THINGS)
-        thing = next(known, thing)
+        candidates = (word for word in words[at + 1 : end] if word in w.LOOK_OBJECTS or word in w.GIT_THINGS)
+        thing = next(candidates, thing)
     if thing in ("pr", "branch", "request") and _serves(words, end):
         return "", ""  # "make a pr to fix it", "a pr that fixes it"
     done = head.after == "git" or thing in w.CHORE or thing == "rollback" or thing in w.GIT_THINGS
@@ -400,9 +400,9 @@ def base_form(verb: str) -> str:
     """ "splitting" → "split", "adding" → "add": as after "would you mind" and "start"."""
     if len(verb) > 5 and verb.endswith("ing"):
         base = verb[:-3]
-        for known in (base, base + "e", base[:-1]):
-            if known in w.CHANGE or known in w.LOOK:
-                return known
+        for candidate in (base, base + "e", base[:-1]):
+            if candidate in w.CHANGE or candidate in w.LOOK:
+                return candidate
     return verb
 
 

@@ -164,10 +164,12 @@ def _strongest(words: list[str], ordered: bool) -> tuple[float, str]:
     best, why = 0.0, ""
     for at, word in enumerate(words):
         after, before = word_at(words, at + 1), words[at - 1] if at else ""
-        named = after in w.NAMES_OF_ERRORS  # "error handling" is nothing wrong
+        error_name = after in w.NAMES_OF_ERRORS  # "error handling" is nothing wrong
         referred = word in w.NAMES_OF_FAULTS and (before in w.REFERRED or (before == "the" and not after))
-        mine = word in w.OWN_FAULTS and has(words[max(0, at - 3) : at], w.ONESELF)
-        if (word in w.MUST and not ordered) or (word in w.BROKEN and not (named or referred or mine)):
+        own_fault = word in w.OWN_FAULTS and has(words[max(0, at - 3) : at], w.ONESELF)
+        if (word in w.MUST and not ordered) or (
+            word in w.BROKEN and not (error_name or referred or own_fault)
+        ):
             return 2.0, f'"{word}"'
         if before in w.WH:
             continue  # "why we need the lock"

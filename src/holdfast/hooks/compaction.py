@@ -28,12 +28,12 @@ def lost(prepared: Prepared, call: Call, found: Place, heard: Heard) -> Told | N
 
     if heard.read is None or not happened(call.text("transcript_path"), heard.read):
         return None
-    told = choose(prepared, found.memory, {**call.payload, "source": "compact"}, found.branch())
-    heard.lines, heard.files = {line for line, _ in told.lines}, set()
-    about = {**entry(call, found), "event": host_protocol.START, "source": "compact"}
-    nothing = {"nothing": told.nothing} if told.nothing else {}
-    record(found.memory, about, told.lines, told.tokens, **nothing)
-    return told
+    start_lines = choose(prepared, found.memory, {**call.payload, "source": "compact"}, found.branch())
+    heard.lines, heard.files = {line for line, _ in start_lines.lines}, set()
+    trace_entry = {**entry(call, found), "event": host_protocol.START, "source": "compact"}
+    nothing = {"nothing": start_lines.nothing} if start_lines.nothing else {}
+    record(found.memory, trace_entry, start_lines.lines, start_lines.tokens, **nothing)
+    return start_lines
 
 
 def happened(path: str, since: int) -> bool:

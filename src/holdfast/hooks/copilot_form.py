@@ -21,22 +21,22 @@ def with_questions(given: dict[Any, Any]) -> dict[Any, Any]:
 
 def noted(changed: dict[Any, Any]) -> dict[Any, Any] | None:
     """The arguments with what was remarked on choices; None where that would change what a choice stands for."""
-    given = {name: value for name, value in changed.items() if name != "questions"}
-    field = _field(given)
+    arguments = {name: value for name, value in changed.items() if name != "questions"}
+    field = _field(arguments)
     if field is None:
         return None
     options = changed["questions"][0]["options"]
-    shown = [f"{option['label']}{option['description']}" for option in options]
-    if len(shown) != len(field.get("oneOf") or field.get("enum") or ()):
+    titles = [f"{option['label']}{option['description']}" for option in options]
+    if len(titles) != len(field.get("oneOf") or field.get("enum") or ()):
         return None
     if isinstance(field.get("oneOf"), list):
-        pairs = zip(field["oneOf"], shown, strict=True)
-        field = {**field, "oneOf": [{**one, "title": title} for one, title in pairs]}
+        pairs = zip(field["oneOf"], titles, strict=True)
+        field = {**field, "oneOf": [{**choice, "title": title} for choice, title in pairs]}
     else:
-        field = {**field, "enumNames": shown}
-    schema = given["requestedSchema"]
+        field = {**field, "enumNames": titles}
+    schema = arguments["requestedSchema"]
     (name,) = schema["properties"]
-    return {**given, "requestedSchema": {**schema, "properties": {name: field}}}
+    return {**arguments, "requestedSchema": {**schema, "properties": {name: field}}}
 
 
 def _field(given: dict[Any, Any]) -> dict[Any, Any] | None:
@@ -51,9 +51,9 @@ def _field(given: dict[Any, Any]) -> dict[Any, Any] | None:
 
 def _labels(field: dict[Any, Any]) -> list[Any]:
     """The choices as they are shown."""
-    named = field.get("oneOf")
-    if isinstance(named, list):
-        return [one.get("title") for one in named if isinstance(one, dict)]
+    choices = field.get("oneOf")
+    if isinstance(choices, list):
+        return [choice.get("title") for choice in choices if isinstance(choice, dict)]
     values, names = field.get("enum"), field.get("enumNames")
     if not isinstance(values, list):
         return []

@@ -20,16 +20,20 @@ def say(
     told: Told, call: Call, found: Place, rest: Mapping[str, object], before: Told | None = None
 ) -> bytes:
     """The host's answer, nothing where there is nothing to say; `rest` is for the trace, where `before` is already."""
-    every = told.lines if before is None else [*before.lines, *told.lines]
-    mine = is_first(every, call, found) if every or call.text("source") == "compact" else True
-    nothing = told.nothing or ("" if mine else CLAIMED)
-    more = {**rest, "nothing": nothing} if nothing else rest
+    all_lines = told.lines if before is None else [*before.lines, *told.lines]
+    is_mine = is_first(all_lines, call, found) if all_lines or call.text("source") == "compact" else True
+    nothing = told.nothing or ("" if is_mine else CLAIMED)
+    trace_fields = {**rest, "nothing": nothing} if nothing else rest
     trace.record(
-        found.memory, entry(call, found), told.lines if mine else (), told.tokens if mine else 0, **more
+        found.memory,
+        entry(call, found),
+        told.lines if is_mine else (),
+        told.tokens if is_mine else 0,
+        **trace_fields,
     )
     if before is not None:
-        told = type(before)(every)
-    return spoken(told, call) if every and mine else b""
+        told = type(before)(all_lines)
+    return spoken(told, call) if all_lines and is_mine else b""
 
 
 def spoken(told: Told, call: Call, more: Mapping[str, object] | None = None) -> bytes:

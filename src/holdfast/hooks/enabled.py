@@ -13,11 +13,11 @@ def enabled_at(directory: str, env: dict[str, str]) -> bool:
     """False where an agent is to see nothing of us. What cannot be read is left to the application to explain."""
     if switched_off(env):
         return False
-    found = place.find(directory, place.home_of(env))
-    if found is None or not os.path.exists(os.path.join(found.memory, "hot.db")):
+    project = place.find(directory, place.home_of(env))
+    if project is None or not os.path.exists(os.path.join(project.memory, "hot.db")):
         return False
     try:
-        prepared = Prepared(found.memory)
-        return prepared.enabled(found) and not prepared.excluded([directory])
+        prepared = Prepared(project.memory)
+        return prepared.enabled(project) and not prepared.excluded([directory])
     except Unreadable:
         return True

@@ -43,26 +43,26 @@ def end_in_time() -> None:
     if at_work:
         import _thread
 
-        said = _thread.allocate_lock()
-        said.acquire()
-        _thread.start_new_thread(_last_word, (said,))  # what holds the hook may hold this as well
-        said.acquire(timeout=LAST_WORD_S)
+        logged = _thread.allocate_lock()
+        logged.acquire()
+        _thread.start_new_thread(_last_word, (logged,))  # what holds the hook may hold this as well
+        logged.acquire(timeout=LAST_WORD_S)
     os._exit(0)
 
 
 def _last_word(said: LockType) -> None:
-    found, event = at_work[0]
-    trace.log(found.memory, f"{event}: not done within {DEADLINE_S:.0f} seconds, nothing was said")
+    project, event = at_work[0]
+    trace.log(project.memory, f"{event}: not done within {DEADLINE_S:.0f} seconds, nothing was said")
     said.release()
 
 
 def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str, str]) -> int:
     raw = stdin.read(MOST_PAYLOAD)
-    host, theirs = [*arguments, "", ""][:2]
-    event = host_protocol.event_of(host, theirs)
+    host, host_event = [*arguments, "", ""][:2]
+    event = host_protocol.event_of(host, host_event)
     if not event or switched_off(env) or (event == PROMPT and host_protocol.NO_PROMPT in raw):
         return 0  # some clients ask again with nothing after each tool's answer
-    found = None
+    project = None
     try:
         if event == MOMENT:
             from holdfast.hooks.prefilter import may_be_known
@@ -72,24 +72,24 @@ def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str,
         payload, problem = parse(raw)
         if arguments[2:]:
             payload = host_protocol.named(payload, arguments[2:])
-        call = Call(host_protocol.speaker(host, payload, env), theirs, event, payload)
+        call = Call(host_protocol.speaker(host, payload, env), host_event, event, payload)
         directories = directories_of(call, env)
-        found = place.find(directories[0], place.home_of(env))
-        if found is None or not os.path.exists(os.path.join(found.memory, "hot.db")):
+        project = place.find(directories[0], place.home_of(env))
+        if project is None or not os.path.exists(os.path.join(project.memory, "hot.db")):
             return 0
         if arguments[2:]:
             from holdfast.hooks.plugged import leaves_it_to_settings
 
-            if leaves_it_to_settings(host, found.root, env):
+            if leaves_it_to_settings(host, project.root, env):
                 return 0
-        at_work.append((found, event))
+        at_work.append((project, event))
         from holdfast.hooks.respond import respond
 
-        answer = respond(call, problem, directories, found, env, BEGUN + DEADLINE_S)
+        answer = respond(call, problem, directories, project, env, BEGUN + DEADLINE_S)
     except BaseException as error:
         from holdfast.hooks.emit import confess
 
-        confess(found, event, error)
+        confess(project, event, error)
         return 0
     if answer:
         stdout.write(answer)
@@ -115,6 +115,6 @@ def parse(raw: bytes) -> tuple[dict[str, object], str]:
 
 def directories_of(call: Call, env: dict[str, str]) -> list[str]:
     """Where the session belongs, and where it is now: an agent may have changed into another project meanwhile."""
-    found = [host_protocol.project_of(call.host, env), call.text("cwd")]
-    known = [directory for directory in found if os.path.isabs(directory)]
-    return known or [os.getcwd()]
+    candidates = [host_protocol.project_of(call.host, env), call.text("cwd")]
+    absolute = [directory for directory in candidates if os.path.isabs(directory)]
+    return absolute or [os.getcwd()]

@@ -122,13 +122,13 @@ class Call:
         if self.theirs == "PostToolUseFailure":
             return True
         if self.host == "cursor":
-            said = _arguments(self.payload.get("tool_output"))
-            return isinstance(said, dict) and said.get("exitCode", 0) not in (0, None)
+            output = _arguments(self.payload.get("tool_output"))
+            return isinstance(output, dict) and output.get("exitCode", 0) not in (0, None)
         answer = self.payload.get("tool_response")
         if self.theirs != "AfterTool" or not isinstance(answer, dict):
             return False
-        said = answer.get("llmContent")  # with the code of those only that ended badly
-        return bool(answer.get("error")) or (isinstance(said, str) and "\nExit Code: " in said)
+        output = answer.get("llmContent")  # with the code of those only that ended badly
+        return bool(answer.get("error")) or (isinstance(output, str) and "\nExit Code: " in output)
 
     def text(self, name: str) -> str:
         value = self.payload.get(name)
@@ -140,16 +140,19 @@ def event_of(host: str, event: str) -> str:
 
     A host that is not known here came with another package, whose agents speak as Claude Code does.
     """
-    theirs = EVENTS.get(host)
-    if theirs is None:
-        theirs = _SAME if host.replace("-", "").replace("_", "").isalnum() else {}
-    return theirs.get(event, "")
+    host_events = EVENTS.get(host)
+    if host_events is None:
+        host_events = _SAME if host.replace("-", "").replace("_", "").isalnum() else {}
+    return host_events.get(event, "")
 
 
 def named(payload: dict[str, object], words: list[str]) -> dict[str, object]:
     """A payload of a host whose installed command says what it calls our fields: `session_id=conversationId`."""
     pairs = [word.split("=", 1) for word in words if "=" in word]
-    return {**payload, **{ours: payload[theirs] for ours, theirs in pairs if theirs in payload}}
+    return {
+        **payload,
+        **{our_name: payload[host_name] for our_name, host_name in pairs if host_name in payload},
+    }
 
 
 def speaker(host: str, payload: Mapping[str, object], env: Mapping[str, str]) -> str:

@@ -65,17 +65,17 @@ def lessons_for(
     if not rows:
         return chosen
     plain = set(words(text.lower(), ())) | set(text.lower().split())
-    told = "\n".join(heard)
-    wanted = []
+    heard_text = "\n".join(heard)
+    candidates = []
     for place, row in enumerate(rows):
-        if row[3] in told or row[3] in text or (row[1] == "command" and _command(row[3]) in told):
+        if row[3] in heard_text or row[3] in text or (row[1] == "command" and _command(row[3]) in heard_text):
             continue
         fit = _fit(row, text, plain, said)
         if fit is not None:
-            wanted.append((fit[0], -fit[1], place, fit[2], row))
-    wanted.sort(key=lambda one: one[:3])
+            candidates.append((fit[0], -fit[1], place, fit[2], row))
+    candidates.sort(key=lambda one: one[:3])
     left, of_type = min(budget, LESSON_TOKENS), dict(_BUDGETS)
-    for type_, _, _, why, row in wanted:
+    for type_, _, _, why, row in candidates:
         line = f"{row[3]} [{row[0]}]"
         cost = count_tokens(line)
         if cost > min(left, of_type[type_]) or len(chosen.lines) == MOST_LESSONS:
@@ -93,10 +93,12 @@ def _fit(row: Row, text: str, plain: Collection[str], said: Collection[str]) -> 
     """What type of line a lesson is, how well it fits this prompt, and why; None when it does not."""
     _, kind, job, _, files, weighed, reach, _, _ = row
     type_ = CORRECTION if kind == "correction" else COMMAND if kind == "command" else PROSE
-    if asked := next((word for word in _IMPLIED.get(job, ()) if word in plain), ""):
-        return type_, 2.0, f'the prompt says "{asked}"'
-    if files and (named := next((path for path in files.split("\n") if path and names_file(text, path)), "")):
-        return type_, 2.0, f"the prompt names {named}"
+    if trigger := next((word for word in _IMPLIED.get(job, ()) if word in plain), ""):
+        return type_, 2.0, f'the prompt says "{trigger}"'
+    if files and (
+        path_named := next((path for path in files.split("\n") if path and names_file(text, path)), "")
+    ):
+        return type_, 2.0, f"the prompt names {path_named}"
     if reach == ANYTHING:
         return (
             type_,

@@ -31,18 +31,18 @@ NOTED = " · holdfast: answered so before"
 def respond(prepared: Prepared, call: HostCall, directories: list[str], found: Place) -> bytes:
     """What the host is to be told beside the call's result; nothing in almost every case."""
     payload = call.payload
-    tool, given = payload.get("tool_name"), payload.get("tool_input")
-    if not isinstance(given, dict):
+    tool, tool_input = payload.get("tool_name"), payload.get("tool_input")
+    if not isinstance(tool_input, dict):
         return b""
     changed = None
     if tool == SHELL:
         if call.afterwards and not call.failed():
             return b""
-        lines = _remedies(prepared, given.get("command"), directories[-1], found.root)
+        lines = _remedies(prepared, tool_input.get("command"), directories[-1], found.root)
     elif tool == ASK and not payload.get("agent_id"):
-        answers = _answers(prepared, given, payload, found)
+        answers = _answers(prepared, tool_input, payload, found)
         lines = [(row["text"], row["reason"]) for _, row in answers]
-        changed = None if call.afterwards else _noted(given, answers)
+        changed = None if call.afterwards else _noted(tool_input, answers)
     else:
         return b""
     if not lines:
@@ -55,12 +55,12 @@ def respond(prepared: Prepared, call: HostCall, directories: list[str], found: P
 def _remedies(prepared: Prepared, command: object, cwd: str, root: str) -> list[Line]:
     if not isinstance(command, str) or not command:
         return []
-    found: dict[str, str] = {}
+    remedies: dict[str, str] = {}
     for call in calls(command):
         for row in prepared.moments(SHELL, call.words[0]):
-            if len(found) < MOST_LINES and fits(row, call, cwd, root):
-                found[row["text"]] = row["reason"]
-    return list(found.items())
+            if len(remedies) < MOST_LINES and fits(row, call, cwd, root):
+                remedies[row["text"]] = row["reason"]
+    return list(remedies.items())
 
 
 def fits(row: dict[str, Any], call: Call, cwd: str, root: str) -> bool:
@@ -81,8 +81,8 @@ def fits(row: dict[str, Any], call: Call, cwd: str, root: str) -> bool:
         return False
     if rule == "program":
         return True
-    named = token in call.words or any(token in word.split(",") for word in call.words if "," in word)
-    if not named or not _is_at(row["place"], call, cwd, root):
+    has_token = token in call.words or any(token in word.split(",") for word in call.words if "," in word)
+    if not has_token or not _is_at(row["place"], call, cwd, root):
         return False
     return rule == "word" or (rule == "path" and not os.path.lexists(os.path.join(_where(call, cwd), token)))
 
@@ -113,12 +113,12 @@ def _answers(
     prepared: Prepared, given: dict[Any, Any], payload: dict[str, object], found: Place
 ) -> list[tuple[int, dict[str, Any]]]:
     """The questions of a call that were answered, by their number, each with the row that answers it."""
-    asked = given.get("questions")
-    if not isinstance(asked, list):
+    questions = given.get("questions")
+    if not isinstance(questions, list):
         return []
     answered = []
-    for number, one in enumerate(asked[:MOST_QUESTIONS]):
-        text = one.get("question") if isinstance(one, dict) else None
+    for number, question in enumerate(questions[:MOST_QUESTIONS]):
+        text = question.get("question") if isinstance(question, dict) else None
         if isinstance(text, str) and 0 < len(text) <= LONGEST_QUESTION:
             session = payload.get("session_id")
             project = prepared.project_of(session if isinstance(session, str) else "", found.branch())
@@ -132,17 +132,17 @@ def _answer(prepared: Prepared, text: str, project: str) -> dict[str, Any] | Non
     exact = prepared.moments(ASK, folded(text), project)
     if exact:
         return exact[0]
-    others = prepared.moments(ASK, None, project)
-    if not others:
+    candidates = prepared.moments(ASK, None, project)
+    if not candidates:
         return None
     # Only now, for it takes as long to load as all of the above; and a person is to be asked, who takes longer.
     from holdfast.core.likeness import Likeness, asks_for, compare_signatures, signature
 
     wanted, kind = signature(text.rstrip(" ?")), asks_for(text)
-    for row in others:
-        known = row["needs"][0]
-        if asks_for(known) == kind:
-            verdict = compare_signatures(signature(known.rstrip(" ?")), wanted)
+    for row in candidates:
+        earlier_question = row["needs"][0]
+        if asks_for(earlier_question) == kind:
+            verdict = compare_signatures(signature(earlier_question.rstrip(" ?")), wanted)
             if verdict.likeness is Likeness.SAME:
                 return row
     return None
@@ -191,14 +191,14 @@ def _told(
     session, agent = call.text("session_id"), call.text("agent_id")
     heard = trace.heard(found.memory, session, agent=agent)
     new = [line for line in lines if line[0] not in heard]
-    kept, _ = fitting(new, max(0, MOST_TOKENS - trace.spent(found.memory, session))) if new else ([], 0)
-    if kept and not is_first(kept, call, found):
-        kept = []
-    if not kept and changed is None:
+    fitted, _ = fitting(new, max(0, MOST_TOKENS - trace.spent(found.memory, session))) if new else ([], 0)
+    if fitted and not is_first(fitted, call, found):
+        fitted = []
+    if not fitted and changed is None:
         return b""
-    told = Told(kept)
-    if kept:
-        about = {**entry(call, found), "source": "", "tool": tool, "agent": agent}
+    context = Told(fitted)
+    if fitted:
+        trace_entry = {**entry(call, found), "source": "", "tool": tool, "agent": agent}
         # Written before it is told: what cannot be explained is not told.
-        trace.record(found.memory, about, kept, told.tokens)
-    return spoken(told, call, {"updatedInput": changed} if changed is not None else {})
+        trace.record(found.memory, trace_entry, fitted, context.tokens)
+    return spoken(context, call, {"updatedInput": changed} if changed is not None else {})

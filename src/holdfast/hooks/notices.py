@@ -97,12 +97,12 @@ def _standing(prepared: Prepared, found: Place, before: dict[str, Any] | None = 
     """The instruction files by their names, the branch, and what is known of the repository."""
     from holdfast.core.bare_json import loads
 
-    known = before["files"] if before is not None else {}
+    earlier_marks = before["files"] if before is not None else {}
     files = {}
-    for shown, path in loads(prepared.meta.get("watched") or "[]"):
-        mark = _mark(os.path.join(found.root, path), known.get(shown))
+    for name, path in loads(prepared.meta.get("watched") or "[]"):
+        mark = _mark(os.path.join(found.root, path), earlier_marks.get(name))
         if mark is not None:
-            files[shown] = mark
+            files[name] = mark
     return {"branch": found.branch(), "knowledge": prepared.meta.get("knowledge", ""), "files": files}
 
 

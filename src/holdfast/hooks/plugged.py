@@ -27,18 +27,18 @@ PLACES = {
 def leaves_it_to_settings(host: str, root: str, env: dict[str, str]) -> bool:
     if host not in PLACES:
         return False
-    variable, folder, own, shared = PLACES[host]
+    variable, folder, home_files, repository_files = PLACES[host]
     home = env.get("GEMINI_CLI_HOME") if host == "gemini" else None
     home = home or env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~")
     base = env.get(variable) or os.path.join(home, folder)
     mark = f" {host} ".encode()
-    mine = (os.path.join(os.path.expanduser(base), name) for name in own)
-    if any(OURS in text and mark in text for text in map(_text, mine)):
+    settings_files = (os.path.join(os.path.expanduser(base), name) for name in home_files)
+    if any(OURS in text and mark in text for text in map(_text, settings_files)):
         return True
     # A repository's may have been written for another machine, or in order to silence us: it must name this very hook.
-    here = os.path.join(_PACKAGE, "hot", "hook_entry.py").replace("\\", "/")
-    texts = [_text(os.path.join(root, name)) for name in shared]
-    return any(here.encode() in text.replace(b"\\\\", b"/") and mark in text for text in texts)
+    hook_path = os.path.join(_PACKAGE, "hot", "hook_entry.py").replace("\\", "/")
+    texts = [_text(os.path.join(root, name)) for name in repository_files]
+    return any(hook_path.encode() in text.replace(b"\\\\", b"/") and mark in text for text in texts)
 
 
 def _text(path: str) -> bytes:

@@ -87,8 +87,8 @@ class Postings:
     def paths(self, files: Sequence[int]) -> list[str]:
         """The paths of files, in the same order."""
         fresh = [file for file in files if file not in self._paths]
-        asked = "SELECT id, path, words, named, sessions, written FROM file WHERE id IN ({})"
-        for rows in self._chunks(asked, fresh):
+        statement = "SELECT id, path, words, named, sessions, written FROM file WHERE id IN ({})"
+        for rows in self._chunks(statement, fresh):
             for id, path, *rest, written in rows:
                 self._paths[id] = path
                 self._ids[path], self._written[path] = id, written
@@ -124,7 +124,7 @@ class Postings:
     def writing(self, wanted: Collection[str]) -> list[set[int]]:
         """For each word that is known the files into which it was written, as part of a name."""
         rows = self._chunks("SELECT files FROM written WHERE word IN ({})", list(wanted))
-        return [set(memoryview(blob).cast("I").tolist()) for some in rows for (blob,) in some]
+        return [set(memoryview(blob).cast("I").tolist()) for chunk in rows for (blob,) in chunk]
 
     def written_into(self, path: str) -> tuple[int, int]:
         """A file's number, and how many words were written into it; only of files that were read with `paths`."""
@@ -133,16 +133,16 @@ class Postings:
     def ending_with(self, name: str, most: int) -> list[str]:
         """Files whose path ends with a name, or with the last parts of a path, but is longer."""
         escaped = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-        asked = "SELECT path FROM file WHERE path LIKE ? ESCAPE '\\' ORDER BY path LIMIT ?"
-        found = self._db.execute(asked, (f"%/{escaped}", most)).fetchall()
-        return [path for (path,) in found if path.endswith(f"/{name}")]
+        statement = "SELECT path FROM file WHERE path LIKE ? ESCAPE '\\' ORDER BY path LIMIT ?"
+        rows = self._db.execute(statement, (f"%/{escaped}", most)).fetchall()
+        return [path for (path,) in rows if path.endswith(f"/{name}")]
 
     def together(self, seeds: Collection[str]) -> list[tuple[str, str, float]]:
         """Files that git changes with these: seed, file, how often from 0 to 1."""
-        found: list[tuple[str, str, float]] = []
+        pairs: list[tuple[str, str, float]] = []
         for rows in self._chunks("SELECT path, other, often FROM together WHERE path IN ({})", sorted(seeds)):
-            found += rows
-        return found
+            pairs += rows
+        return pairs
 
     def _chunks(self, query: str, values: Sequence[object]) -> Iterator[list[tuple[Any, ...]]]:
         for start in range(0, len(values), _AT_ONCE):

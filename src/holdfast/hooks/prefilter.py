@@ -18,11 +18,11 @@ def may_be_known(raw: bytes, host: str, env: dict[str, str]) -> bool:
     directory = host_protocol.place_of(host, env)
     if not os.path.isabs(directory) or any(name in raw for name in host_protocol.ASKS):
         return True
-    found = place.find(directory, place.home_of(env))
-    if found is None:
+    project = place.find(directory, place.home_of(env))
+    if project is None:
         return False
     try:
-        with open(os.path.join(found.memory, NAME), "rb") as file:
+        with open(os.path.join(project.memory, NAME), "rb") as file:
             words = file.read()
     except OSError:
         return True  # prepared by an older holdfast, or not at all: what there is tells

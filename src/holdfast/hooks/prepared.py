@@ -113,10 +113,10 @@ class Prepared:
         """
         from holdfast.core.bare_json import loads
 
-        one = "AND key = ? " if key is not None else ""
+        key_condition = "AND key = ? " if key is not None else ""
         try:
             rows = self._rows(
-                f"SELECT {', '.join(MOMENT)} FROM moment WHERE tool = ? {one}AND project IN ('', ?) "
+                f"SELECT {', '.join(MOMENT)} FROM moment WHERE tool = ? {key_condition}AND project IN ('', ?) "
                 f"ORDER BY position LIMIT {MOST_MOMENTS}",
                 # A payload may hold half of a character pair, which SQLite does not take.
                 (tool, *([key.encode("utf-8", "replace").decode()] if key is not None else []), project),
@@ -125,11 +125,13 @@ class Prepared:
             if "no such table" in str(error):
                 return []
             raise
-        found = [dict(zip(MOMENT, row, strict=True)) for row in rows if all(isinstance(c, str) for c in row)]
-        for row in found:
+        moments = [
+            dict(zip(MOMENT, row, strict=True)) for row in rows if all(isinstance(c, str) for c in row)
+        ]
+        for row in moments:
             row["needs"] = loads(row["needs"])
             row["text"] = row["text"].partition("\n")[0]
-        return found
+        return moments
 
     def project_of(self, session: str, branch: str) -> str:
         rows = self._rows("SELECT project FROM since WHERE session = ? AND project != '' LIMIT 1", (session,))

@@ -110,19 +110,19 @@ def choose(
     if kind == CODE:
         from holdfast.hooks.lesson_lines import lessons_for  # other prompts do not wait for it
 
-        said = _said(db, text)
-        lessons = lessons_for(db, text, said, heard.lines, root, budget)
+        prompt_words = _said(db, text)
+        lessons = lessons_for(db, text, prompt_words, heard.lines, root, budget)
         budget -= sum(count_tokens(line) for line, _ in lessons.lines)
-        told_now = heard.lines.union(line for line, _ in lessons.lines)
-        facts = _facts(db, text, said, told_now, min(FACT_TOKENS, budget), project)
+        heard_now = heard.lines.union(line for line, _ in lessons.lines)
+        facts = _facts(db, text, prompt_words, heard_now, min(FACT_TOKENS, budget), project)
         budget -= sum(count_tokens(line) for line, _ in facts)
         lines, left_out, changed = lessons.lines + facts, lessons.left_out, lessons.changed
-    aside = ASIDE_BAR if kind == ASKING else 0.0
-    pointers, files = _pointers(db, text, session, heard, root, budget, earlier, branch, aside, cwd)
+    least = ASIDE_BAR if kind == ASKING else 0.0
+    pointers, files = _pointers(db, text, session, heard, root, budget, earlier, branch, least, cwd)
     nothing = f"the prompt is {kind}; nothing that past sessions did is likely enough to help with it"
-    told = Answered(kind, lines + pointers, nothing, files)
-    told.left_out, told.changed = left_out, changed
-    return told
+    answer = Answered(kind, lines + pointers, nothing, files)
+    answer.left_out, answer.changed = left_out, changed
+    return answer
 
 
 def class_of(text: str, last: str) -> tuple[str, str]:
@@ -147,8 +147,8 @@ def _is_known(db: sqlite3.Connection, command: str) -> bool:
 
 
 def _assents(text: str) -> bool:
-    said = text.lower().replace(",", " ").replace(".", " ").replace("!", " ").split()
-    return 0 < len(said) < 6 and all(word in ASSENT and word not in _NO for word in said)
+    reply = text.lower().replace(",", " ").replace(".", " ").replace("!", " ").split()
+    return 0 < len(reply) < 6 and all(word in ASSENT and word not in _NO for word in reply)
 
 
 def _pointers(
@@ -169,19 +169,19 @@ def _pointers(
     postings = Postings(db)
     if not postings.sessions:
         return [], []
-    own = postings.number(session) if session else -1
-    touched = postings.touched_by(own) if own >= 0 else []
+    session_number = postings.number(session) if session else -1
+    touched = postings.touched_by(session_number) if session_number >= 0 else []
     before = postings.earlier(session) if earlier is None and session else list(earlier or ())
     later = bool(before) or heard.prompted
     bar = max(least, LATER_BAR if later else FIRST_BAR)
     top = None if root is None else os.path.realpath(root)
-    named = named_files(postings, text, [folder for folder in (top, cwd) if folder])
-    ranked = rank(postings, text, before, touched, bar, own, later, branch, named)
+    named_paths = named_files(postings, text, [folder for folder in (top, cwd) if folder])
+    ranked = rank(postings, text, before, touched, bar, session_number, later, branch, named_paths)
     likely = {}
     folders: dict[str, str] = {}
-    for one in ranked:
-        if one.path not in heard.files and (top is None or is_file(top, one.path, folders)):
-            likely[one.path] = one
+    for pointer in ranked:
+        if pointer.path not in heard.files and (top is None or is_file(top, pointer.path, folders)):
+            likely[pointer.path] = pointer
             if len(likely) == CONSIDERED:
                 break
     files = fitting(list(likely), budget - count_tokens(HEADING))
@@ -212,33 +212,33 @@ def _facts(
     project: str,
 ) -> Lines:
     """The few facts of which the prompt says most."""
-    asked = "SELECT text, reason, words FROM prompt_fact WHERE ? IN ('', project)"
-    rows = db.execute(asked, (project,)).fetchall()
-    found = []
-    told = "\n".join([*heard, ""])
+    statement = "SELECT text, reason, words FROM prompt_fact WHERE ? IN ('', project)"
+    rows = db.execute(statement, (project,)).fetchall()
+    matches = []
+    heard_text = "\n".join([*heard, ""])
     for line, reason, weighed in rows:
         weights = {
             word: float(weight) for word, _, weight in (part.partition(":") for part in weighed.split())
         }
         shared = [word for word in weights if word in said]
         share = sum(weights[word] for word in shared) / (sum(weights.values()) or 1.0)
-        if len(shared) > 1 and share >= FACT_SHARE and line not in text and not _is_said(line, told):
-            found.append((share, line, f"{reason}; {', '.join(sorted(shared)[:3])}"))
-    kept: Lines = []
-    for _, line, reason in sorted(found, key=lambda one: (-one[0], one[1]))[:MOST_FACTS]:
+        if len(shared) > 1 and share >= FACT_SHARE and line not in text and not _is_said(line, heard_text):
+            matches.append((share, line, f"{reason}; {', '.join(sorted(shared)[:3])}"))
+    chosen: Lines = []
+    for _, line, reason in sorted(matches, key=lambda one: (-one[0], one[1]))[:MOST_FACTS]:
         cost = count_tokens(line)
         if cost <= budget:
             budget -= cost
-            kept.append((line, reason))
-    return kept
+            chosen.append((line, reason))
+    return chosen
 
 
 def _is_said(line: str, told: str) -> bool:
     """Whether a session was told this, or in other words the command that it names."""
     if f"{line}\n" in told:
         return True
-    named = line.split("`")[1] if line.count("`") > 1 else ""
-    return bool(named) and any(f"{named}{end}" in told for end in ("`", "\n"))
+    command = line.split("`")[1] if line.count("`") > 1 else ""
+    return bool(command) and any(f"{command}{end}" in told for end in ("`", "\n"))
 
 
 def is_file(top: str, path: str, folders: dict[str, str] | None = None) -> bool:
@@ -264,24 +264,24 @@ def is_file(top: str, path: str, folders: dict[str, str] | None = None) -> bool:
 
 def heard_by(memory: str, session: str) -> Heard:
     """From the trace; a torn or foreign line says nothing."""
-    found = Heard()
+    heard = Heard()
     compacted = False
     total = 0
     for entry in trace.told_to(memory, session):
         try:
             total = max(total, int(entry.get("total", 0)))
-            found.tokens += int(entry["tokens"])
-            found.prompted |= entry["event"] == "UserPromptSubmit"
-            if found.read is None and isinstance(entry.get("read"), int):
-                found.read = entry["read"]
-            if not found.kind and entry.get("class") in CLASSED:
-                found.kind = entry["class"]
-            found.worked |= entry.get("class") in AT_WORK
+            heard.tokens += int(entry["tokens"])
+            heard.prompted |= entry["event"] == "UserPromptSubmit"
+            if heard.read is None and isinstance(entry.get("read"), int):
+                heard.read = entry["read"]
+            if not heard.kind and entry.get("class") in CLASSED:
+                heard.kind = entry["class"]
+            heard.worked |= entry.get("class") in AT_WORK
             if not compacted and not entry.get("agent"):
-                found.lines.update(line["text"] for line in entry["lines"])
-                found.files.update(entry.get("files", ()))
+                heard.lines.update(line["text"] for line in entry["lines"])
+                heard.files.update(entry.get("files", ()))
             compacted |= entry.get("source") == "compact"
         except (ValueError, LookupError, TypeError, AttributeError):
             continue
-    found.tokens = max(found.tokens, total)  # older lines may be gone
-    return found
+    heard.tokens = max(heard.tokens, total)  # older lines may be gone
+    return heard

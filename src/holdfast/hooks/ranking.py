@@ -86,16 +86,18 @@ def rank(
     likeness = _likeness(postings, query, own)
     reasons = Reasons(postings, query, likeness, prompt)
     reasons.named = named
-    meant = [Pointed(path, CHANCE, reasons) for path in named if path not in touched]
+    named_pointers = [Pointed(path, CHANCE, reasons) for path in named if path not in touched]
     if not _is_known(postings, query, likeness):
-        return meant
+        return named_pointers
     scores = _with_companions(postings, touched, _scores(postings, query, likeness))
     best = max(scores.values(), default=0.0)
-    told = {path for path in scores if names_file(prompt, path)}
+    prompt_paths = {path for path in scores if names_file(prompt, path)}
     weights = LATER if (later if later is not None else earlier) else FIRST
     mass = sum(weight * postings.rarity(word) for word, weight in query.items() if postings.holding(word))
-    fixed = weights["base"] + weights["told"] * math.log1p(len(told)) + weights["mass"] * math.log1p(mass)
-    left_out = told.union(touched, named)
+    fixed = (
+        weights["base"] + weights["told"] * math.log1p(len(prompt_paths)) + weights["mass"] * math.log1p(mass)
+    )
+    left_out = prompt_paths.union(touched, named)
     odds = {
         path: fixed + _standing(postings, weights, query, path, score / best)
         for path, score in scores.items()
@@ -105,9 +107,11 @@ def rank(
         for path, alike in _written(postings, words(prompt[:LONGEST_PROMPT], postings.empty), odds).items():
             odds[path] += weights["written"] * math.log1p(alike)
     bar = math.log(least / (1 - least)) if 0 < least < 1 else -math.inf
-    kept = [path for path in odds if odds[path] >= bar]
-    ranked = sorted(kept, key=lambda path: (-odds[path], path))[:MOST]
-    return meant + [Pointed(path, round(1 / (1 + math.exp(-odds[path])), 4), reasons) for path in ranked]
+    likely = [path for path in odds if odds[path] >= bar]
+    ranked = sorted(likely, key=lambda path: (-odds[path], path))[:MOST]
+    return named_pointers + [
+        Pointed(path, round(1 / (1 + math.exp(-odds[path])), 4), reasons) for path in ranked
+    ]
 
 
 def _query(said: Iterable[str], earlier: Sequence[Collection[str]]) -> dict[str, float]:
@@ -121,14 +125,14 @@ def _query(said: Iterable[str], earlier: Sequence[Collection[str]]) -> dict[str,
 
 
 def _likeness(postings: Postings, query: dict[str, float], own: int) -> dict[int, float]:
-    found: dict[int, float] = {}
+    likeness: dict[int, float] = {}
     longer = postings.longer(_LENGTH, _SATURATION)
     for word, weight in query.items():
         worth = weight * postings.rarity(word) * (_SATURATION + 1)
         for number, count in postings.holding(word).items():
-            found[number] = found.get(number, 0.0) + worth * count / (count + longer[number])
-    found.pop(own, None)
-    return found
+            likeness[number] = likeness.get(number, 0.0) + worth * count / (count + longer[number])
+    likeness.pop(own, None)
+    return likeness
 
 
 def _is_known(postings: Postings, query: dict[str, float], likeness: dict[int, float]) -> bool:
@@ -146,7 +150,8 @@ def _scores(postings: Postings, query: dict[str, float], likeness: dict[int, flo
     newest = postings.sessions - 1
     # Squared: the most similar sessions count, not the many that share a word.
     values = {
-        number: alike * alike * 0.5 ** ((newest - number) / _HALF_LIFE) for number, alike in likeness.items()
+        number: similarity * similarity * 0.5 ** ((newest - number) / _HALF_LIFE)
+        for number, similarity in likeness.items()
     }
     likest = sorted(values, key=lambda number: (-values[number], number))[:_SESSIONS]
     raw: dict[int, float] = {}
@@ -157,26 +162,26 @@ def _scores(postings: Postings, query: dict[str, float], likeness: dict[int, flo
     scores: dict[str, float] = {}
     best = sorted(raw, key=lambda file: (-raw[file], file))[:_CANDIDATES]
     for file, path in zip(best, postings.paths(best), strict=True):
-        said = 0.0
+        name_weight = 0.0
         for word in postings.words_of(path)[0]:
             if word in query:
-                said += query[word]
-        scores[path] = raw[file] * (1 + said) / (1 + len(postings.marks(path))) ** _EVERYWHERE
+                name_weight += query[word]
+        scores[path] = raw[file] * (1 + name_weight) / (1 + len(postings.marks(path))) ** _EVERYWHERE
     return scores
 
 
 def _written(postings: Postings, said: Iterable[str], paths: Collection[str]) -> dict[str, float]:
     """BM25 of what a prompt says over the words that sessions wrote into files; each word counts once a file."""
-    found: dict[str, float] = {}
+    scores: dict[str, float] = {}
     numbered = {path: postings.written_into(path) for path in paths}
     for files in postings.writing(set(said)):
-        held = len(files)
-        rarity = math.log(1 + (postings.known_files - held + 0.5) / (held + 0.5))
-        for path, (file, many) in numbered.items():
+        file_count = len(files)
+        rarity = math.log(1 + (postings.known_files - file_count + 0.5) / (file_count + 0.5))
+        for path, (file, word_count) in numbered.items():
             if file in files:
-                longer = 1 - _LENGTH + _LENGTH * many / postings.written_average
-                found[path] = found.get(path, 0.0) + rarity * (_SATURATION + 1) / (1 + _SATURATION * longer)
-    return found
+                longer = 1 - _LENGTH + _LENGTH * word_count / postings.written_average
+                scores[path] = scores.get(path, 0.0) + rarity * (_SATURATION + 1) / (1 + _SATURATION * longer)
+    return scores
 
 
 def _with_companions(
@@ -206,9 +211,9 @@ def _touched_with(postings: Postings, seed: str) -> dict[str, float]:
     for _, files in postings.files(numbers):
         for file in files:
             counts[file >> 1] = counts.get(file >> 1, 0) + 1
-    often = sorted(counts, key=lambda file: (-counts[file], file))[:MOST]
-    found = zip(often, postings.paths(often), strict=True)
-    return {path: counts[file] / (1 + len(numbers)) for file, path in found if path != seed}
+    most_frequent = sorted(counts, key=lambda file: (-counts[file], file))[:MOST]
+    pairs = zip(most_frequent, postings.paths(most_frequent), strict=True)
+    return {path: counts[file] / (1 + len(numbers)) for file, path in pairs if path != seed}
 
 
 def _standing(
@@ -219,15 +224,15 @@ def _standing(
     gap = newest - (marks[-1] >> 1) if marks else newest
     recent = 0.0
     for mark in reversed(marks):
-        back = newest - (mark >> 1)
-        if back >= _LATELY:
+        age = newest - (mark >> 1)
+        if age >= _LATELY:
             break
-        recent += _FADES[back]
-    own = postings.words_of(path)[1]
-    named = sum(query.get(word, 0.0) for word in own) / len(own) if own else 0.0
+        recent += _FADES[age]
+    name_words = postings.words_of(path)[1]
+    name_share = sum(query.get(word, 0.0) for word in name_words) / len(name_words) if name_words else 0.0
     standing: float = (
         weights["likeness"] * math.log(relative + 0.001)
-        + weights["named"] * named
+        + weights["named"] * name_share
         + weights["gap"] * math.log1p(gap)
         + weights["recent"] * recent
     )
@@ -268,9 +273,9 @@ class Reasons:
 
     def _shared(self, number: int) -> list[str]:
         """The most telling words that a session was asked with as well."""
-        found = [word for word in self._query if number in self._postings.holding(word)]
-        telling = sorted(found, key=lambda word: (-self._query[word] * self._postings.rarity(word), word))
-        return [self._written.get(word, word) for word in telling[:3]]
+        shared = [word for word in self._query if number in self._postings.holding(word)]
+        ranked = sorted(shared, key=lambda word: (-self._query[word] * self._postings.rarity(word), word))
+        return [self._written.get(word, word) for word in ranked[:3]]
 
 
 class Pointed:
@@ -298,20 +303,20 @@ def named_files(postings: Postings, prompt: str, folders: Collection[str]) -> li
 
     `folders` are the checkout and where the agent is in it: what can be opened from there as it is said needs no path.
     """
-    found: dict[str, None] = {}
-    said = said_names(prompt)
-    for name in said:
+    paths: dict[str, None] = {}
+    names = said_names(prompt)
+    for name in names:
         if any(os.path.isfile(os.path.join(folder, name)) for folder in folders):
             continue
-        meant = postings.ending_with(name, _MOST_MEANT + 1)
-        if len(meant) <= _MOST_MEANT and not any(path in prompt for path in meant):
-            found.update(dict.fromkeys(meant))
-    return list(found)
+        matches = postings.ending_with(name, _MOST_MEANT + 1)
+        if len(matches) <= _MOST_MEANT and not any(path in prompt for path in matches):
+            paths.update(dict.fromkeys(matches))
+    return list(paths)
 
 
 def said_names(prompt: str) -> list[str]:
     """What looks like the name of a file, or like the last parts of a path."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     if "." not in prompt:
         return []
     for piece in prompt[:LONGEST_PROMPT].split():
@@ -320,31 +325,31 @@ def said_names(prompt: str) -> list[str]:
         name = piece.strip(_AROUND).partition(":")[0].partition("#")[0].lstrip("./@")
         stem, dot, ending = name.rpartition("/")[2].rpartition(".")
         if dot and stem and ending.isalnum() and not ending.isdigit() and len(ending) <= _LONGEST_ENDING:
-            found[name] = None
-            if len(found) == _MOST_SAID:
+            names[name] = None
+            if len(names) == _MOST_SAID:
                 break
-    return list(found)
+    return list(names)
 
 
 def fitting(paths: Sequence[str], budget: int) -> list[str]:
     """As many as the budget holds when written by `path_lines`, the first ones first."""
     paths = paths[:CONSIDERED]
     folders = _folders(paths)
-    left = budget
-    taken: list[str] = []
+    remaining = budget
+    chosen: list[str] = []
     opened = {""}
     for path in paths:
         folder = folders[path]
         cost = count_tokens(_line(path, folder))
         cost += 0 if folder in opened else count_tokens(_heading(folder))
-        if cost <= left:
-            left -= cost
+        if cost <= remaining:
+            remaining -= cost
             opened.add(folder)
-            taken.append(path)
+            chosen.append(path)
     # Fewer files may share no folder: then they are written out, which must fit as well.
-    while taken and sum(count_tokens(line) for line, _ in path_lines(taken)) > budget:
-        taken.pop()
-    return taken
+    while chosen and sum(count_tokens(line) for line, _ in path_lines(chosen)) > budget:
+        chosen.pop()
+    return chosen
 
 
 def path_lines(paths: Sequence[str]) -> list[tuple[str, str]]:

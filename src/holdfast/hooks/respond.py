@@ -130,15 +130,15 @@ def _start(prepared: Prepared, call: Call, found: Place, reason: str) -> bytes:
     from holdfast.hooks.emit import say
     from holdfast.hooks.start_lines import START_TOKENS, Told, choose, fitting
 
-    told = Told([], reason) if reason else choose(prepared, found.memory, call.payload, found.branch())
-    here = found.reachable(told.lines)
-    if here is not told.lines:
-        lines_here, less = fitting(here, START_TOKENS)
-        told = Told(lines_here, told.nothing, told.left_out + less)
-    if sum(len(line) for line, _ in told.lines) > MOST_CONTEXT:
-        told = Told([], "the digest is too long")
-    rest: dict[str, object] = {"left_out": told.left_out} if told.left_out else {}
-    return say(told, call, found, rest)
+    context = Told([], reason) if reason else choose(prepared, found.memory, call.payload, found.branch())
+    reachable_lines = found.reachable(context.lines)
+    if reachable_lines is not context.lines:
+        fitted, dropped = fitting(reachable_lines, START_TOKENS)
+        context = Told(fitted, context.nothing, context.left_out + dropped)
+    if sum(len(line) for line, _ in context.lines) > MOST_CONTEXT:
+        context = Told([], "the digest is too long")
+    rest: dict[str, object] = {"left_out": context.left_out} if context.left_out else {}
+    return say(context, call, found, rest)
 
 
 def _prompt(prepared: Prepared, call: Call, found: Place, stale: bool) -> tuple[bytes, bool]:
@@ -151,19 +151,21 @@ def _prompt(prepared: Prepared, call: Call, found: Place, stale: bool) -> tuple[
         return b"", False
     # A payload may hold half of a character pair, which SQLite does not take.
     prompt = prompt.encode("utf-8", "replace").decode()
-    mine = call.text("session_id").encode("utf-8", "replace").decode()
-    heard = heard_by(found.memory, mine)
-    again, rest = (None, {}) if stale else _after_compaction(prepared, call, found, heard)
+    session = call.text("session_id").encode("utf-8", "replace").decode()
+    heard = heard_by(found.memory, session)
+    repeated, rest = (None, {}) if stale else _after_compaction(prepared, call, found, heard)
     if stale:
-        told = Answered("", [], _why_not(stale, False))
+        answer = Answered("", [], _why_not(stale, False))
     else:
         branch = found.branch()
-        project = prepared.project_of(mine, branch)
+        project = prepared.project_of(session, branch)
         cwd = call.text("cwd")
-        told = choose(prepared.db, prompt, mine, heard, found.root, project=project, branch=branch, cwd=cwd)
-    rest |= {"class": told.kind, **({"files": told.files} if told.files else {})}
-    rest |= {"left_out": told.left_out} if told.left_out else {}
-    return say(told, call, found, rest, again), told.changed
+        answer = choose(
+            prepared.db, prompt, session, heard, found.root, project=project, branch=branch, cwd=cwd
+        )
+    rest |= {"class": answer.kind, **({"files": answer.files} if answer.files else {})}
+    rest |= {"left_out": answer.left_out} if answer.left_out else {}
+    return say(answer, call, found, rest, repeated), answer.changed
 
 
 def _after_compaction(
@@ -201,13 +203,13 @@ def _fail(found: Place, call: Call, error: Exception) -> None:
 
 def _envelope(call: Call, directories: list[str], env: dict[str, str]) -> dict[str, object]:
     """Only where to look: no word of the conversation is written before it was redacted."""
-    wanted = {"session": "session_id", "transcript": "transcript_path"}
-    kept = {key: call.text(name)[:4096] for key, name in wanted.items()}
+    fields = {"session": "session_id", "transcript": "transcript_path"}
+    values = {key: call.text(name)[:4096] for key, name in fields.items()}
     process = host_protocol.process_of(call.host, env)
     return {
         "host": call.host,
         "event": call.event,
-        **kept,
+        **values,
         "cwd": directories[-1][:4096],
         "process": process,
         **_attended(call.host, process),

@@ -23,23 +23,23 @@ def told(directory: str, env: dict[str, str], branch: str | None = None) -> dict
 
     from holdfast.core.bare_json import loads
 
-    found = place.find(directory, place.home_of(env))
-    if found is None or trace.ended(found.memory):
+    project = place.find(directory, place.home_of(env))
+    if project is None or trace.ended(project.memory):
         return None
     try:
-        with open(os.path.join(found.memory, "resume.json"), encoding="utf-8") as file:
+        with open(os.path.join(project.memory, "resume.json"), encoding="utf-8") as file:
             prepared = loads(file.read())
         if prepared["format"] != FORMAT or prepared["day"] != time.strftime("%Y-%m-%d", time.gmtime()):
             return None
-        if prepared["current"] != place.stamp(os.path.join(found.memory, "current.md")):
+        if prepared["current"] != place.stamp(os.path.join(project.memory, "current.md")):
             return None
         answers = prepared["told"]
         answer = answers.get(
-            (found.branch() if found.private else "\n") if branch is None else branch, answers[""]
+            (project.branch() if project.private else "\n") if branch is None else branch, answers[""]
         )
         lines, tokens = list(answer["lines"]), int(answer["tokens"])
-        told_here = found.reachable([(line["text"], line["reason"]) for line in lines])
-        if any(text != line["text"] for line, (text, _) in zip(lines, told_here, strict=True)):
+        reachable = project.reachable([(line["text"], line["reason"]) for line in lines])
+        if any(text != line["text"] for line, (text, _) in zip(lines, reachable, strict=True)):
             return None  # no link here yet: the application says where memory is, within the budget
         return {"tokens": tokens, "lines": lines}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -40,10 +40,10 @@ class Told:
 
 
 def choose(prepared: Prepared, memory: str, payload: dict[str, object], branch: str) -> Told:
-    said = payload.get("source")
-    source = SOURCES.get(said if isinstance(said, str) else "", "startup")
-    known = payload.get("session_id")
-    session = known if isinstance(known, str) else ""
+    payload_source = payload.get("source")
+    source = SOURCES.get(payload_source if isinstance(payload_source, str) else "", "startup")
+    session_id = payload.get("session_id")
+    session = session_id if isinstance(session_id, str) else ""
     if source == "compact":
         return _compacted(prepared, session, branch)
     if source == "resume":
@@ -57,9 +57,13 @@ def choose(prepared: Prepared, memory: str, payload: dict[str, object], branch: 
 
 def _compacted(prepared: Prepared, session: str, branch: str) -> Told:
     """What was said before is gone with the rest, so nothing is left out for having been heard."""
-    stumbles, less = fitting(prepared.digest("compact", branch), STUMBLE_TOKENS)
-    own, few = fitting(prepared.own(session), OWN_TOKENS)
-    return Told(stumbles + own, "nothing keeps failing here, and this session left nothing open", less + few)
+    stumbles, dropped = fitting(prepared.digest("compact", branch), STUMBLE_TOKENS)
+    open_items, dropped_items = fitting(prepared.own(session), OWN_TOKENS)
+    return Told(
+        stumbles + open_items,
+        "nothing keeps failing here, and this session left nothing open",
+        dropped + dropped_items,
+    )
 
 
 def _resumed(prepared: Prepared, memory: str, payload: dict[str, object], session: str, branch: str) -> Told:
@@ -71,10 +75,10 @@ def _resumed(prepared: Prepared, memory: str, payload: dict[str, object], sessio
     # What it was told after its last answer it has not kept: the client writes that down with the next prompt.
     heard = trace.heard(memory, session, last + ROUNDED_S) if changed else set()
     new = [line for line in changed if line[0] not in heard]
-    lines, less = fitting(new, SINCE_TOKENS)
+    lines, dropped = fitting(new, SINCE_TOKENS)
     if changed and not new:
         return Told([], "this session was told already what changed since")
-    return Told(lines, f"nothing changed since {trace.moment(last)}, when this session last worked", less)
+    return Told(lines, f"nothing changed since {trace.moment(last)}, when this session last worked", dropped)
 
 
 def last_at_work(prepared: Prepared, payload: dict[str, object], session: str) -> float | None:
@@ -96,7 +100,7 @@ def last_at_work(prepared: Prepared, payload: dict[str, object], session: str) -
 
 def fitting(lines: Lines, budget: int) -> tuple[Lines, int]:
     """The lines until the budget is spent, and how many are left: what matters less is not put in to fill it up."""
-    kept, used = [], 0
+    fitted, used = [], 0
     for line in lines:
         tokens = count_tokens(line[0])
         if tokens > budget:
@@ -104,8 +108,8 @@ def fitting(lines: Lines, budget: int) -> tuple[Lines, int]:
         if used + tokens > budget:
             break
         used += tokens
-        kept.append(line)
-    return kept, len(lines) - len(kept)
+        fitted.append(line)
+    return fitted, len(lines) - len(fitted)
 
 
 def count_tokens(text: str) -> int:

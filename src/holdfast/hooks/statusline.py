@@ -43,21 +43,21 @@ def line_for(raw: bytes, env: dict[str, str]) -> str:
     if problem or switched_off(env):
         return ""
     directory = _directory(payload)
-    found = place.find(directory, place.home_of(env))
-    if found is None or not os.path.exists(os.path.join(found.memory, "hot.db")):
+    project = place.find(directory, place.home_of(env))
+    if project is None or not os.path.exists(os.path.join(project.memory, "hot.db")):
         return ""
     from holdfast.hooks.prepared import Prepared
 
-    prepared = Prepared(found.memory)
-    if not prepared.enabled(found) or prepared.excluded([directory]):
+    prepared = Prepared(project.memory)
+    if not prepared.enabled(project) or prepared.excluded([directory]):
         return ""
     if prepared.off([directory])[1]:
         return "holdfast: off here"
-    said = payload.get("session_id")
-    session = said if isinstance(said, str) else ""
+    session_id = payload.get("session_id")
+    session = session_id if isinstance(session_id, str) else ""
     parts = [
-        _open(prepared, found.branch()),
-        _told(found.memory, session),
+        _open(prepared, project.branch()),
+        _told(project.memory, session),
         *_amounts(prepared, payload, session),
     ]
     return f"holdfast: {' · '.join(part for part in parts if part) or 'nothing known here yet'}"
@@ -87,8 +87,8 @@ def _told(memory: str, session: str) -> str:
 def _amounts(prepared: Prepared, payload: dict[str, Any], session: str) -> list[str]:
     """Cost as the host counts it, else as it was last read; time, which is that at work, only when it is unusual."""
     kind, cost, minutes = (_prepared(prepared, "running").get(session) or ["", None, None])[:3]
-    told = payload.get("cost")
-    live = told.get("total_cost_usd") if isinstance(told, dict) else None
+    payload_cost = payload.get("cost")
+    live = payload_cost.get("total_cost_usd") if isinstance(payload_cost, dict) else None
     if isinstance(live, (int, float)) and not isinstance(live, bool) and 0 <= live < MOST_TOLD:
         cost = live
     usual = _prepared(prepared, "usual")
@@ -110,9 +110,9 @@ def _duration(minutes: float) -> str:
 
 
 def _most(usual: dict[str, Any], what: str, kind: str) -> float:
-    known = usual.get(what) or {}
-    found = known.get(kind) or known.get("") or [0.0]
-    return float(found[0])
+    by_kind = usual.get(what) or {}
+    values = by_kind.get(kind) or by_kind.get("") or [0.0]
+    return float(values[0])
 
 
 def _prepared(prepared: Prepared, name: str) -> dict[str, Any]:

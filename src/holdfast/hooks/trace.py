@@ -81,7 +81,7 @@ def heard(memory: str, session: str, until: float | None = None, agent: str = ""
             if entry.get("agent", "") != agent:
                 continue
             if entry["time"] <= last:
-                texts.update(told["text"] for told in entry["lines"])
+                texts.update(line["text"] for line in entry["lines"])
             if entry["source"] == "compact":
                 break
         except (LookupError, TypeError):
@@ -95,14 +95,14 @@ def spent(memory: str, session: str) -> int:
     Each line has the total so far, which outlives older lines; hooks that ran at once may not have seen each other, so
     what the lines themselves add up to counts where it is more.
     """
-    known = added = 0
+    largest_total = added = 0
     for entry in told_to(memory, session):
         total, tokens = entry.get("total"), entry.get("tokens")
-        if isinstance(total, int) and total > known:
-            known = total
+        if isinstance(total, int) and total > largest_total:
+            largest_total = total
         if isinstance(tokens, int) and tokens > 0:
             added += tokens
-    return max(known, added)
+    return max(largest_total, added)
 
 
 def lines_told(memory: str, session: str) -> int:
@@ -141,7 +141,7 @@ def _entries(path: str, session: str) -> list[dict[str, Any]]:
     from holdfast.core.bare_json import dumps, loads
 
     mark = dumps(session, ensure_ascii=False).encode("utf-8", "replace")
-    found: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     quiet = 0
     for line in reversed(_whole(path).split(b"\n")):
         if mark not in line:
@@ -155,8 +155,8 @@ def _entries(path: str, session: str) -> list[dict[str, Any]]:
         except (ValueError, RecursionError):
             continue
         if isinstance(entry, dict) and entry.get("session") == session:
-            found.append(entry)
-    return found
+            entries.append(entry)
+    return entries
 
 
 def _whole(path: str) -> bytes:
@@ -203,16 +203,16 @@ def envelopes(memory: str) -> list[str]:
 
 def waiting(memory: str, session: object) -> bool:
     """Whether another session's envelope lies there: it was killed, or the child that worked for it was."""
-    mine = session_name(session) + "."
-    return any(not name.startswith(mine) for name in envelopes(memory))
+    prefix = session_name(session) + "."
+    return any(not name.startswith(prefix) for name in envelopes(memory))
 
 
 def ended(memory: str, session: object = None) -> bool:
     """Whether another session is over and still to be read: it said so, or its process is gone."""
-    mine = session_name(session) + "." if session is not None else "\n"
+    prefix = session_name(session) + "." if session is not None else "\n"
     last: dict[str, str] = {}
     for name in sorted(envelopes(memory), key=lambda name: name.partition(".")[2]):
-        if not name.startswith(mine):
+        if not name.startswith(prefix):
             last[name.partition(".")[0]] = name
     return any(_is_over(os.path.join(memory, "inbox", name)) for name in last.values())
 
@@ -278,12 +278,12 @@ def _now() -> str:
 
 def is_first(lines: list[tuple[str, str]], call: Call, found: Place) -> bool:
     """Whether no other hook is saying these lines to this session now. The first hook that asks says them."""
-    who = [call.text("agent_id"), call.event]
+    claim_parts = [call.text("agent_id"), call.event]
     if call.event == host_protocol.START:  # a run may be over, and go on in another process, within a second
-        who.append(str(host_protocol.process_of(call.host, os.environ)))
-    said = "\n".join([*who, *(line for line, _ in lines)]).encode("utf-8", "replace")
+        claim_parts.append(str(host_protocol.process_of(call.host, os.environ)))
+    claimed = "\n".join([*claim_parts, *(line for line, _ in lines)]).encode("utf-8", "replace")
     # The same number in every process, which the hash of a text is not, and nothing is loaded for it.
-    name = f"{session_name(call.text('session_id'))}.{hash(int.from_bytes(said, 'big')):x}"
+    name = f"{session_name(call.text('session_id'))}.{hash(int.from_bytes(claimed, 'big')):x}"
     folder = os.path.join(found.memory, CLAIMS)
     try:
         if not _claim(os.path.join(folder, name)):
