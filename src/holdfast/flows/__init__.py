@@ -1,1 +1,1 @@
-"""What crosses rooms, one use case per module."""
+"""The use cases, one per module; each combines several packages."""

@@ -1,4 +1,4 @@
-"""Advice from the ledger: sessions like a goal, which model to take for it, and what costs more than usual."""
+"""Advice from the ledger: sessions similar to a goal, and which model to use for it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from holdfast.sessions.keywords import keywords
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
-MOST_BY_MEANING = 20_000  # sessions; beyond that words alone are compared
-NEAR = 0.55  # cosine from which two goals of a few keywords mean much the same
-_HITS_OF_A_SESSION = 5  # what it decided and found are hits of their own
+MOST_BY_MEANING = 20_000  # sessions; with more, only words are compared
+NEAR = 0.55  # the cosine from which two short goals count as similar
+_HITS_OF_A_SESSION = 5  # a session's decisions and findings are separate hits
 
 
 def goal_of(machine: Machine, text: str, entries: Sequence[LedgerEntry]) -> Goal:
-    """A goal in the ledger's terms. Type and framework are those that the project's last sessions had."""
+    """A goal in the ledger's terms. Type and framework are the usual ones of the project's last sessions."""
     from holdfast.sessions.kind import explain_kind
 
     clean = machine.clean(text)
@@ -51,32 +51,32 @@ def like(
     most: int,
     logged_in: Project | None = None,
 ) -> tuple[Goal, list[Alike]]:
-    """Sessions like a goal; where their project is at hand, also by what their logs say: a row has eight words."""
+    """Sessions similar to a goal. With `logged_in` also by their log entries, because a row has only eight words."""
     goal = goal_of(machine, text, entries)
     logs = _logs(machine, logged_in, text, most) if logged_in is not None and entries else {}
     return goal, similar(goal, entries, _meaning(goal, entries), most, logs)
 
 
 def _logs(machine: Machine, project: Project, text: str, most: int) -> dict[str, Logged]:
-    """Sessions whose log holds more than half of the goal's words: of two, the one that it has may mean anything."""
+    """Sessions whose log contains more than half of the goal's words: one word of two may mean anything."""
     from holdfast.briefing.search import search
     from holdfast.search import FLOOR
 
-    wanted = len(keywords(text))
-    found: dict[str, Logged] = {}
+    word_count = len(keywords(text))
+    logs: dict[str, Logged] = {}
     try:
         hits = search(machine, project, text, _HITS_OF_A_SESSION * most, ("history",), floor=FLOOR)
     except HoldfastError:
-        return {}  # a memory that cannot be indexed, say because it may not be written: the rows are there all the same
+        return {}  # the memory cannot be indexed, for example because it is read-only: use the rows alone
     for hit in hits:
-        named = hit.grounds.words
-        if hit.session and wanted and len(named) * 2 > wanted:
-            found.setdefault(hit.session, Logged(hit.score, named))
-    return found
+        words = hit.grounds.words
+        if hit.session and word_count and len(words) * 2 > word_count:
+            logs.setdefault(hit.session, Logged(hit.score, words))
+    return logs
 
 
 def _meaning(goal: Goal, entries: Sequence[LedgerEntry]) -> list[float]:
-    """How near each session's keywords are to the goal's in meaning, 0 where not near; empty where not compared."""
+    """The similarity of each session's keywords to the goal, 0 below `NEAR`; empty if not compared."""
     if not goal.words or not entries or len(entries) > MOST_BY_MEANING:
         return []
     from holdfast.search.embed.static import UNIT, StaticTable
@@ -84,8 +84,8 @@ def _meaning(goal: Goal, entries: Sequence[LedgerEntry]) -> list[float]:
     texts = list(dict.fromkeys(" ".join(entry.goal) for entry in entries))
     vectors = StaticTable().embed([" ".join(goal.words), *texts])
     asked = memoryview(vectors[0]).cast("b")
-    near = {
+    cosines = {
         text: sum(map(int.__mul__, asked, memoryview(vector).cast("b"))) / UNIT**2
         for text, vector in zip(texts, vectors[1:], strict=True)
     }
-    return [cosine if (cosine := near[" ".join(entry.goal)]) >= NEAR else 0.0 for entry in entries]
+    return [cosine if (cosine := cosines[" ".join(entry.goal)]) >= NEAR else 0.0 for entry in entries]

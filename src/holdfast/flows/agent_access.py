@@ -1,7 +1,7 @@
-"""What an agent may do with memory through its tools: like hooks, only where a person enabled that.
+"""Permissions of an agent's tools: like hooks, they work only where a person has enabled memory.
 
-A person's commands work anywhere. An agent's tools read and write nothing where a project is not enabled on this
-machine, excluded or switched off.
+A person's commands work anywhere. An agent's tools read and write nothing if the project is not enabled on this
+machine, or if it is excluded or switched off.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from holdfast.store.switches import is_known, switches_of
 
 
 class AgentMachine(Machine):
-    """This machine as an agent uses it: what is kept through it counts as said by an agent."""
+    """This machine as used by an agent: what is stored through it has the agent as its author."""
 
     @property
     def inside_agent(self) -> bool:
@@ -24,7 +24,7 @@ class AgentMachine(Machine):
 
 
 def permit(machine: Machine, *, reads: bool, writes: bool) -> Project:
-    """The project, where an agent may read it or write to it; else UsageError with the reason."""
+    """The project, if an agent may read it or write to it. Raises UsageError with the reason if not."""
     from holdfast.hooks.hook import switched_off
 
     if switched_off(machine.env):
@@ -69,7 +69,7 @@ def may_write(machine: Machine, project: Project) -> bool:
 
 
 def note_fault(machine: Machine, text: str) -> None:
-    """Logs one line for `holdfast doctor`, where the project has a log; never fails."""
+    """Logs a line for `holdfast doctor`, if the project is enabled. Never fails."""
     from holdfast.hooks.trace import log
 
     try:

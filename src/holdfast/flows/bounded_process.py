@@ -1,4 +1,4 @@
-"""Runs a command within limits of time and output; it and everything that it started are gone afterwards."""
+"""Runs a command with limits on time and output, and ends it with all the processes it started."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from msgspec import Struct
 
 from holdfast.core.errors import StoreError
 
-HEAD = TAIL = 128 * 1024  # bytes that are kept of the beginning and of the end of the output
+HEAD = TAIL = 128 * 1024  # bytes kept of the start and the end of the output
 _GRACE_S = 2.0  # for the last output of a process that has ended
 _PIECE = 64 * 1024
 
 
 class ProcessResult(Struct, frozen=True):
-    """How a command ended. `exit_code` is None when the time ran out."""
+    """How a command ended. `exit_code` is None if it timed out."""
 
     exit_code: int | None
     output: bytes
@@ -38,7 +38,7 @@ def run_bounded(
     head: int = HEAD,
     tail: int = TAIL,
 ) -> ProcessResult:
-    """Runs a line in a shell, or words as a program without one. Of a program only standard output is kept."""
+    """Runs a line in a shell, or a list of words without one. Without a shell, only standard output is kept."""
     shell, posix = isinstance(command, str), os.name != "nt"
     try:
         process = subprocess.Popen(
@@ -66,14 +66,14 @@ def run_bounded(
     except subprocess.TimeoutExpired:
         exit_code = None
     finally:
-        _end_group(process)  # also when it ended by itself: it may have left something running
+        _end_group(process)  # also after a normal exit: it may have left processes running
         process.wait()
         reader.join(_GRACE_S)
     return ProcessResult(exit_code, output.kept())
 
 
 class _Output:
-    """The beginning and the end of an output of any length."""
+    """Keeps the start and the end of an output of any length."""
 
     def __init__(self, head: int, tail: int) -> None:
         self._most_head, self._most_tail = head, tail
@@ -94,7 +94,7 @@ class _Output:
 
 
 def _write(pipe: IO[bytes], data: bytes) -> None:
-    with contextlib.suppress(OSError), pipe:  # the program need not read all, nor any of it
+    with contextlib.suppress(OSError), pipe:  # the program may exit without reading its input
         pipe.write(data)
 
 

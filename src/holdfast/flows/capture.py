@@ -1,8 +1,8 @@
 """Captures what hooks left in the inbox: updates memory, writes the rows of ended sessions, prepares the hooks' file.
 
-A session that goes on is read, and no row is written. Its row comes once: when it ends, or when it was killed and the
+A running session is read, but no row is written. Its row is written once: when it ends, or when it was killed and the
 next hook finds its envelope. An envelope is removed only after its work is done, so the next capture repeats one that
-died. A session that could not be read is tried again soon, then seldom, then only on request.
+died. A session that could not be read is retried soon, then rarely, then only on request.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ from holdfast.store.project import Project
 from holdfast.store.switches import switches_of
 
 LOCK_S = 60.0
-NOTES = ("said", "seen")  # what hooks told a person once, and how things stood when a session began
-NOTED_S = 60 * DAY_S  # a session may be resumed after weeks, and is not told again what it was told
-CLAIMS, CLAIMED_S = "claims", 60.0  # what hooks said at the same moment: of use for seconds
-MOST_ROUNDS = 5  # hooks may post while we work; a later one starts a capture of its own
+NOTES = ("said", "seen")  # messages already shown, and the state of the project when a session began
+NOTED_S = 60 * DAY_S  # a session may be resumed after weeks, and must not see the same message twice
+CLAIMS, CLAIMED_S = "claims", 60.0  # keep hooks that run at the same moment from repeating each other
+MOST_ROUNDS = 5  # hooks may post while we work; a later one starts its own capture
 
-# Seconds until the next try, after the first, second, … one that failed. After the last the session is left alone.
+# Seconds to wait after the first, second, … failed try. After the last one the session is not retried.
 WAITS_S = (60.0, 5 * 60.0, 30 * 60.0, 4 * 3600.0)
 MOST_TRIES = len(WAITS_S) + 1
 DIED = "its reading did not come to an end"
 
-# Hosts that do not announce the end of a run without a terminal: they are watched for a moment after each answer.
+# Hosts that do not announce the end of a headless run: they are watched for a moment after each answer.
 UNANNOUNCED = frozenset(("qwen",))
 WATCHED_S = 30.0
-# Hosts that buffer what they write, and write on after they have said that a session is over.
+# Hosts that buffer their transcript and keep writing after they have announced the end of a session.
 LATE = frozenset(("copilot",))
 LATE_S = 10.0
-# Hosts whose last answer may come into the transcript after the stop hook was called.
+# Hosts that may write the last answer to the transcript after they have called the stop hook.
 ANSWERS_LATE = frozenset(("claude-code", "copilot"))
 ANSWER_S = 3.0
 
 
 class Captured(Struct):
-    """What a capture did: sessions that ended, sessions that go on, and what went wrong."""
+    """The result of a capture: sessions that ended, sessions that are still running, and problems."""
 
     ended: list[str] = []
     going_on: list[str] = []
@@ -70,7 +70,7 @@ class Captured(Struct):
 
     @contextmanager
     def noting_problems(self) -> Iterator[None]:
-        """For work that a capture can do without: where it fails, the capture goes on."""
+        """Wraps optional work: if it fails, the problem is noted and the capture continues."""
         try:
             yield
         except HoldfastError as error:
@@ -109,7 +109,7 @@ def _capture(machine: Machine, project: Project) -> Captured:
                 if any(envelope.path in new for envelope in group):
                     _capture_session(machine, project, group, done)
         prepare(machine, project)
-        with done.noting_problems():  # search updates the index itself where this failed
+        with done.noting_problems():  # search updates the index itself if this fails
             from holdfast.briefing.index import update_index
 
             done.problems += update_index(machine, project).problems
@@ -121,7 +121,7 @@ def _capture(machine: Machine, project: Project) -> Captured:
 
 
 def catch_up(machine: Machine, project: Project) -> None:
-    """Captures sessions that ended without a word, for commands. Those that go on are left to their own hooks."""
+    """Captures sessions that ended without a hook, for commands. Running sessions are left to their own hooks."""
     lasts = last_envelopes(project.memory)
     if not why_silent(machine, project, project.root) and any(_has_ended(machine, last) for last in lasts):
         capture(machine, project)
@@ -141,16 +141,16 @@ def _capture_session(machine: Machine, project: Project, group: Sequence[Envelop
     ended = _has_ended(machine, last)
     attempt = _begin_attempt(machine, project, group)
     if attempt is None:
-        return  # it failed before, and it is not time to try again
+        return  # it failed before, and the next try is not due yet
     try:
         _read_session(machine, project, group, done, ended=ended)
     except TranscriptError as error:
-        done.problems.append(error.line())  # there is nothing to read, now or later
+        done.problems.append(error.line())  # retrying would not help: there is nothing to read
     except HoldfastError as error:
         done.problems.append(error.line())
         inbox.forget_fault(project.memory, attempt)
         return  # the disk, a lock, a format: the next capture tries again
-    except Exception as error:  # a fault in reading one session must not keep all others from being read
+    except Exception as error:  # a fault in one session must not block the others
         problem = machine.clean(f"{type(error).__name__}: {error}")
         done.problems.append(f"{last.path.name}: {problem}")
         inbox.note_fault(project.memory, replace(attempt, problem=problem, version=version()))
@@ -158,7 +158,7 @@ def _capture_session(machine: Machine, project: Project, group: Sequence[Envelop
         return
     inbox.clear_session(project.memory, attempt.host, attempt.session)
     (done.ended if ended else done.going_on).append(last.session)
-    # One stays while the session goes on, so that its end is noticed should it never be announced.
+    # The last envelope of a running session stays: it reveals the end if the host never announces it.
     inbox.remove(envelope.path for envelope in (group if ended else group[:-1]))
 
 
@@ -166,7 +166,7 @@ def _read_session(
     machine: Machine, project: Project, group: Sequence[Envelope], done: Captured, *, ended: bool
 ) -> None:
     last = group[-1]
-    # Some hosts name the transcript only at one of their events.
+    # Some hosts name the transcript in only one of their events.
     newest = group[::-1]
     transcript = next((envelope.transcript for envelope in newest if envelope.transcript), "")
     headless = next((envelope.headless for envelope in newest if envelope.headless is not None), None)
@@ -179,46 +179,46 @@ def _read_session(
     if sources:
         import_sources(machine, project, TranscriptSearch(sources), rows=ended, prepares=False)
     if sources and ended:
-        with done.noting_problems():  # not worth a session's row
+        with done.noting_problems():  # a failure here must not cost the session its row
             from holdfast.flows.payback import pay_back
 
             pay_back(machine, project, last.session, sources[0])
 
 
 def _mark_pending(project: Project, keys: Sequence[str]) -> None:
-    """Marks a session that was read to its last line before, so that its row is written."""
+    """Marks sessions that were already read to the last line, so that their rows are written."""
     if not project.capture.exists():
         return
     store = CaptureStore(project.capture)
     try:
         stamps = store.stamps()
-        known = [stamps[key][1] for key in keys if key in stamps and stamps[key][1]]
-        if known:
+        sessions = [stamps[key][1] for key in keys if key in stamps and stamps[key][1]]
+        if sessions:
             with store.transaction():
-                for session in known:
+                for session in sessions:
                     store.mark_pending(session)
     finally:
         store.close()
 
 
-# --- trying again ----------------------------------------------------------------------------------------
+# --- retries ---------------------------------------------------------------------------------------------
 
 
 def _begin_attempt(machine: Machine, project: Project, group: Sequence[Envelope]) -> Fault | None:
-    """Notes that a session is about to be read, in case that kills the process; None where it is not due yet."""
+    """Records the attempt first, in case reading the session kills the process. None if a retry is not due yet."""
     last = group[-1]
-    before = inbox.fault_of(project.memory, last.host, last.session)
-    if before is not None and not _is_due(machine, before):
+    previous = inbox.fault_of(project.memory, last.host, last.session)
+    if previous is not None and not _is_due(machine, previous):
         inbox.put_aside(project.memory, group)
         return None
-    tries = before.tries if before is not None and not _is_of_another_version(before) else 0
+    tries = previous.tries if previous is not None and not _is_of_another_version(previous) else 0
     fault = Fault(host=last.host, session=last.session, tries=tries + 1, at=machine.now().timestamp())
     inbox.note_fault(project.memory, fault)
     return fault
 
 
 def retry_all(project: Project) -> None:
-    """Lets the next capture try every session again that could not be read."""
+    """Makes the next capture retry every session that could not be read."""
     for fault in inbox.faults(project.memory):
         inbox.take_back(project.memory, fault.host, fault.session)
         inbox.forget_fault(project.memory, fault)
@@ -244,18 +244,18 @@ def _is_due(machine: Machine, fault: Fault) -> bool:
     if is_given_up(fault):
         return False
     if not fault.problem and fault.tries == 1:
-        return True  # the process was ended from outside, as by a machine that is switched off
+        return True  # the process was killed from outside, for example by a shutdown
     passed = machine.now().timestamp() - fault.at
     return not 0 <= passed < WAITS_S[fault.tries - 1]
 
 
 def _is_of_another_version(fault: Fault) -> bool:
-    """Whether another holdfast failed, where this one may not."""
+    """Whether the fault comes from another version of holdfast: this one may succeed."""
     return bool(fault.version) and fault.version != version()
 
 
 def version() -> str:
-    """Asked for only where something has failed: it takes a while to find out."""
+    """The installed version. Slow to look up, so only called after a fault."""
     from importlib import metadata
 
     try:
@@ -264,26 +264,26 @@ def version() -> str:
         return ""
 
 
-# --- waiting for hosts that write on after they have called a hook -----------------------------------------
+# --- waiting for hosts that keep writing after they have called a hook -------------------------------------
 
 
 def has_left(project: Project) -> bool:
-    """Waits a moment for the end of hosts that do not announce it; whether one of them is gone by now."""
+    """Waits a moment for hosts that do not announce their end. Returns whether one of them has exited."""
     end = time.monotonic() + WATCHED_S
     waiting = [last for last in last_envelopes(project.memory) if _is_unannounced(last)]
     while waiting and time.monotonic() < end:
         if not all(runs(envelope.process) for envelope in waiting):
             return True
         time.sleep(0.1)
-        # A host that answers again has a newer envelope, and with it another process that watches.
+        # A host that answers again has a newer envelope, and another process watches that one.
         waiting = [envelope for envelope in waiting if envelope.path.exists()]
     return False
 
 
 def has_written_on(machine: Machine, project: Project) -> bool:
-    """Waits a moment for late answers; whether a transcript has grown since it was read."""
+    """Waits a moment for late answers. Returns whether a transcript has grown since it was read."""
     while True:
-        # A host that says more has a newer envelope, and with it another process that waits.
+        # A host that answers again has a newer envelope, and another process waits for that one.
         stopped = [
             last
             for last in last_envelopes(project.memory)
@@ -298,14 +298,14 @@ def has_written_on(machine: Machine, project: Project) -> bool:
 
 
 def _has_grown(transcripts: Sequence[str], project: Project) -> bool:
-    known = known_stamps(project) if transcripts else {}
+    stamps = known_stamps(project) if transcripts else {}
     for path in transcripts:
-        before = known.get(path_text(os.path.realpath(path)))
+        stamp = stamps.get(path_text(os.path.realpath(path)))
         try:
             status = os.stat(path)
         except OSError:
             continue
-        if before is not None and before != (status.st_size, status.st_mtime_ns):
+        if stamp is not None and stamp != (status.st_size, status.st_mtime_ns):
             return True
     return False
 
@@ -319,7 +319,7 @@ def await_last_lines(project: Project) -> None:
 
 def _is_still_written(project: Project) -> bool:
     lasts = last_envelopes(project.memory)
-    # A process that has begun another session since does not leave at all.
+    # A process that has started another session in the meantime does not exit.
     newest = {last.process: last for last in sorted(lasts, key=lambda last: last.time)}
     return any(
         last.host in LATE
@@ -333,7 +333,7 @@ def _is_still_written(project: Project) -> bool:
 
 
 def _is_unannounced(last: Envelope) -> bool:
-    """Whether its host leaves without a word. One at a terminal stays, and announces its end."""
+    """Whether its host exits without announcing it. A host at a terminal keeps running, and announces its end."""
     if last.host not in UNANNOUNCED or last.event != "Stop" or not last.process or os.name == "nt":
         return False
     try:

@@ -1,4 +1,4 @@
-"""The short-lived process that a hook leaves behind: `python -E -P -m holdfast.flows.capture_child MEMORY ROOT`."""
+"""The background process that a hook starts: `python -E -P -m holdfast.flows.capture_child MEMORY ROOT`."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from holdfast.hooks import trace
 from holdfast.store.machine import Machine
 
 REGEX_CACHE = os.path.join("cache", "regex")
-LONGEST_S = 300.0  # the next one does the rest: no process of ours stays for long
-RESERVE_S = 20.0  # a model is not asked so late that its answer could not be kept
+LONGEST_S = 300.0  # no process of ours runs longer; the next one does the rest
+RESERVE_S = 20.0  # time to store a model's answer: no call is started later
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -41,16 +41,16 @@ def main(arguments: Sequence[str]) -> int:
             prepare_if_enabled(machine, project)
             return 0
         await_last_lines(project)
-        done = capture(machine, project)
+        result = capture(machine, project)
         if has_written_on(machine, project) or has_left(project):
-            done.add(capture(machine, project))
-        for problem in done.problems:
+            result.add(capture(machine, project))
+        for problem in result.problems:
             trace.log(memory, f"capture: {problem}")
         if machine.settings().extractor != "none":
             from holdfast.flows.extract_lessons import extract_ended
 
-            left = LONGEST_S - (time.monotonic() - began) - RESERVE_S
-            for problem in extract_ended(machine, project, done.ended, left):
+            seconds_left = LONGEST_S - (time.monotonic() - began) - RESERVE_S
+            for problem in extract_ended(machine, project, result.ended, seconds_left):
                 trace.log(memory, f"capture: {problem}")
     except Exception as error:
         trace.log(memory, f"capture: {type(error).__name__}: {error}")
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    gc.disable()  # it is soon gone, with all that it made
+    gc.disable()  # the process is too short-lived for it to pay
     status = main(sys.argv[1:])
     sys.stdout.flush()
     os._exit(status)  # tearing the interpreter down takes longer than finishing a session

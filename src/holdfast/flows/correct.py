@@ -1,4 +1,4 @@
-"""Takes back a line of memory by its id: a lesson, a fact, a decision, a dead end, a to-do …"""
+"""Corrects a line of memory by its id: a lesson, a fact, a decision, a dead end, a to-do …"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Action = Literal["reject", "mute", "done"]
 
 
 class Corrected(Struct, frozen=True):
-    """What was done to which line."""
+    """The corrected line, and what was done to it."""
 
     id: str
     text: str
@@ -39,8 +39,8 @@ def correct(
             "only lessons (L-…) can be muted; nothing was changed", fix="Reject it if it is wrong"
         )
     if letter == "T-":
-        (gone,) = close_todos(machine, [id], done=action == "done")
-        return Corrected(gone.id, gone.text, "is done" if action == "done" else "was dropped")
+        (todo,) = close_todos(machine, [id], done=action == "done")
+        return Corrected(todo.id, todo.text, "is done" if action == "done" else "was dropped")
     if action == "done":
         raise UsageError("only to-dos (T-…) can be done; nothing was changed", fix="Reject it if it is wrong")
     if letter == "F-":
@@ -76,38 +76,42 @@ def _lesson(machine: Machine, id: str, action: Action, days: int | None) -> Corr
 
 
 def _lesson_with_rule(machine: Machine, id: str) -> str:
-    """The lesson that has a rule of this id: the agent sees rules, each with an id of its own."""
+    """The lesson with the rule of this id. Agents see single rules, each with its own id."""
     typed = id.casefold()
     names = {
-        one.lesson.name
-        for one in lessons.read_lessons(machine, machine.project()).lessons
-        if any(content_id("L", rule).casefold() == typed for rule in one.lesson.rules)
+        status.lesson.name
+        for status in lessons.read_lessons(machine, machine.project()).lessons
+        if any(content_id("L", rule).casefold() == typed for rule in status.lesson.rules)
     }
     return names.pop() if len(names) == 1 else ""
 
 
 def _noted(machine: Machine, id: str) -> Corrected:
-    """Dismisses a line of the log, which only grows, so that no agent sees it again, and drops it from the state."""
+    """Dismisses a line of the append-only log, so that no agent sees it again, and drops it from the state."""
     store = memory_here(machine)
     entries, stumbles = store.entries().entries, store.current().current.stumbles
-    known: list[Finding | DeadEnd] = [finding for entry in entries for finding in entry.findings]
-    known += [end for entry in entries for end in entry.dead_ends]
-    known += [DeadEnd(tried=one.tried, failed=one.failed, instead=one.instead) for one in stumbles]
+    noted: list[Finding | DeadEnd] = [finding for entry in entries for finding in entry.findings]
+    noted += [end for entry in entries for end in entry.dead_ends]
+    noted += [
+        DeadEnd(tried=stumble.tried, failed=stumble.failed, instead=stumble.instead) for stumble in stumbles
+    ]
     try:
-        gone = by_id(id, known, lambda item: item.id, "finding or dead end", "holdfast log")
+        dismissed = by_id(id, noted, lambda item: item.id, "finding or dead end", "holdfast log")
     except NotFound:
-        named = [item for item in known if any(one.casefold() == id.casefold() for one in ids_of(item))]
-        if not named:
+        matches = [
+            item for item in noted if any(stumble.casefold() == id.casefold() for stumble in ids_of(item))
+        ]
+        if not matches:
             raise
-        gone = named[0]
-    ids = ids_of(gone)
+        dismissed = matches[0]
+    ids = ids_of(dismissed)
 
     def without(file: CurrentFile) -> Current:
-        left = tuple(one for one in file.current.stumbles if one.id not in ids)
-        return replace(file.current, stumbles=left)
+        remaining = tuple(stumble for stumble in file.current.stumbles if stumble.id not in ids)
+        return replace(file.current, stumbles=remaining)
 
     with memory_to_change(machine) as memory:
         memory.dismiss(*ids)
         memory.change_current(without, "correct")
-    text = gone.text if isinstance(gone, Finding) else gone.tried
-    return Corrected(gone.id, text, "is told no more; the log keeps it")
+    text = dismissed.text if isinstance(dismissed, Finding) else dismissed.tried
+    return Corrected(dismissed.id, text, "is told no more; the log keeps it")

@@ -20,7 +20,7 @@ from holdfast.model.ledger import LedgerEntry
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project, project_at
 
-THE_DAY_AFTER = datetime(2026, 11, 10, 9, tzinfo=UTC)  # ages are shown, and the sessions have fixed dates
+THE_DAY_AFTER = datetime(2026, 11, 10, 9, tzinfo=UTC)  # output shows ages, and the sessions have fixed dates
 SESSIONS = Path(__file__).parent.parent / "demo_sessions"
 
 
@@ -36,7 +36,7 @@ class Demonstration(Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def demonstrate(machine: Machine, keep: Path | None = None) -> Iterator[Demonstration]:
-    """Runs the whole path once, and the import a second time to show that it adds nothing."""
+    """Runs an import with all its steps, then a second one to show that it adds nothing."""
     with tempfile.TemporaryDirectory(prefix="holdfast-demo-") as scratch:
         base = keep or Path(scratch)
         root = base / "tidepool"
@@ -55,6 +55,8 @@ def demonstrate(machine: Machine, keep: Path | None = None) -> Iterator[Demonstr
             again=again,
             rows=rows(read_ledger(project)),
             ledger_text=project.ledger.read_text(encoding="utf-8"),
-            entry=render_entry(replace(sample, transcript="")),  # where the samples lie is of no interest
+            entry=render_entry(
+                replace(sample, transcript="")
+            ),  # the path of the samples means nothing to readers
             told=[line.text for line in recovery(visitor, project)],
         )

@@ -1,7 +1,7 @@
-"""From a transcript's bytes to its digest, and from a session's digests to its record and row.
+"""Distills a transcript into its digest, and a session's digests into its record and row.
 
-Kept apart from `import_sessions` because this loads all of distillation, and an import that finds nothing new must
-not pay for it.
+Separate from `import_sessions` because this module loads all of distillation, and an import that finds nothing new
+should not pay for that.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MOST_COMMANDS = 60
 
 
 class Pass(Struct, frozen=True):
-    """What one reading of a transcript gave: the cursor to store, and what to report."""
+    """The result of reading a transcript: the cursor to store, and what to report."""
 
     cursor: SourceCursor
     bytes: int
@@ -54,7 +54,7 @@ def read_source(
     advance: Callable[[int], None],
     denied: Denied,
 ) -> Pass:
-    """Reads a transcript on from its cursor, or from its start when there is none."""
+    """Reads a transcript from its cursor, or from the start if there is none."""
     if before is None:
         digest, start, state = Digest(item.importer.agent), 0, b""
     else:
@@ -63,8 +63,8 @@ def read_source(
     reading = item.importer.open(item.path, start, state, claims, item.glance.part)
     Reducer(digest).take_all(_counted(reading, start, advance))
     if digest.first_at is None and digest.turns and not item.glance.part:
-        digest.first_at = digest.last_at = item.mtime_ns / 1e9  # no line is dated: the file itself is
-    if item.headless is not None:  # the last envelope counts: a person may take up a run
+        digest.first_at = digest.last_at = item.mtime_ns / 1e9  # no line has a date: use the file's
+    if item.headless is not None:  # the last envelope counts: a person may resume a headless run
         digest.headless = item.headless
     session, parent = digest.session, digest.parent
     machine.look_over(_texts_in(msgspec.to_builtins(digest)))
@@ -145,7 +145,7 @@ class Conclusions:
     def of(
         self, session: str, cursors: Sequence[SourceCursor]
     ) -> tuple[DistilledSession, LedgerEntry] | None:
-        """What is known of a session by now; None when its transcripts hold nothing of their own."""
+        """The record and row of a session; None if its transcripts contain no lines of their own."""
         parts = _parts(cursors)
         if not parts:
             return None
@@ -156,7 +156,7 @@ class Conclusions:
         return record, self._clean_row(ledger_entry(record))
 
     def _stack_for(self, parts: Sequence[SessionPart]) -> Stack:
-        """What the checkout says, where the session ran in it; else what the session itself shows."""
+        """The stack of the checkout if the session ran in it; else the stack that the session's files suggest."""
         cwd = next((part.digest.cwd for part in parts if part.digest.cwd), "")
         root = self.project.root
         if cwd and (Path(cwd) == root or root in Path(cwd).parents):
@@ -177,7 +177,7 @@ class Conclusions:
         )
 
     def _clean_row(self, entry: LedgerEntry) -> LedgerEntry:
-        """Names that came from a transcript are texts like any other."""
+        """Cleans the names, which came from a transcript like any other text."""
         clean = self.machine.clean
         return replace(
             entry,
@@ -187,7 +187,7 @@ class Conclusions:
 
 
 def _parts(cursors: Sequence[SourceCursor]) -> list[SessionPart]:
-    """A session's digests: of the agent's own transcripts or, where there are none, of copies by other programs."""
+    """A session's digests: of the agent's own transcripts or, if there are none, of copies by other programs."""
     originals: list[SessionPart] = []
     copies: list[SessionPart] = []
     for cursor in cursors:
@@ -195,14 +195,14 @@ def _parts(cursors: Sequence[SourceCursor]) -> list[SessionPart]:
             continue  # emptied by `forget`
         digest = msgspec.msgpack.decode(cursor.digest, type=Digest)
         if not digest.empty:
-            importer = importer_of(cursor.agent)  # None where the package that brought it is gone
+            importer = importer_of(cursor.agent)  # None if the package that provided it was removed
             is_copy = importer is not None and importer.copies
             (copies if is_copy else originals).append(SessionPart(cursor.path, digest))
     return originals or copies
 
 
 def _name_of(session: str, clean: Callable[[str], str]) -> str:
-    """A session id that is safe to show and to store; one that is a path or holds a secret is replaced by its hash."""
+    """A session id that is safe to display and store. A path or an id with a secret is replaced by its hash."""
     if not session:
         return ""
     try:

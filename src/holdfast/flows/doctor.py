@@ -1,4 +1,4 @@
-"""Checks that everything stored is sound, repairs and upgrades it: each result says where, what and what to do."""
+"""Checks, repairs and upgrades everything that is stored. Each result gives the place, the problem and the fix."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from holdfast.store.machine import Machine, compile_rules, scanner_installed, sc
 from holdfast.store.project import FORMAT, Project, check_format
 
 RECENT_S = 86_400
-_SHOWN = ("local", ".gitignore", ".gitattributes")  # what the work tree shows of a memory
+_SHOWN = ("local", ".gitignore", ".gitattributes")  # the memory's files in the work tree
 
 
 class CheckResult(Struct, frozen=True):
@@ -43,7 +43,7 @@ class CheckResult(Struct, frozen=True):
 
 
 Results = Iterator[tuple[str, str]]
-"""Level and message of each thing that a check has to say."""
+"""Level and message of each result of a check."""
 
 
 def examine(machine: Machine, project: Project) -> list[CheckResult]:
@@ -115,8 +115,8 @@ def _files(machine: Machine, project: Project) -> Results:
 
 
 def _log(machine: Machine, project: Project) -> Results:
-    """A log is only added to. A person may change it all the same, and learns that it was noticed."""
-    with suppress(HoldfastError):  # a folder that cannot be a project is a result of the check of files
+    """Reports log entries that were edited by hand: holdfast itself only appends to a log."""
+    with suppress(HoldfastError):  # `_files` reports a folder that cannot be a project
         for store, entry in _edited_entries(project):
             line = f":{entry.line}" if entry.line else ""
             place = f"projects/{store.name}/{entry.where}{line}: the entry of session {entry.session[:8]}"
@@ -129,7 +129,7 @@ def _stores(project: Project) -> list[MemoryStore]:
 
 
 def _edited_entries(project: Project) -> Iterator[tuple[MemoryStore, Placed]]:
-    """Log entries that were changed by hand. A log that cannot be read is a result of the check of files."""
+    """Log entries that were changed by hand. `_files` reports a log that cannot be read."""
     for store in _stores(project):
         with suppress(HoldfastError):
             yield from ((store, entry) for entry in store.edited_entries())
@@ -181,7 +181,7 @@ def _git(machine: Machine, project: Project) -> Results:
 
 
 def _hooks(machine: Machine, project: Project) -> Results:
-    """Whether agents are wired, and what their hooks complained about since yesterday."""
+    """Whether agents are wired, and the last error of their hooks in the past day."""
     for host in wired(machine, project):
         if host.installed and host.missing:
             lost = f"{host.path}: {', '.join(host.missing)} of {host.agent} missing or changed."
@@ -232,7 +232,7 @@ CHECKS: dict[str, Callable[[Machine, Project], Results]] = {
 
 
 def repair(machine: Machine, project: Project, *, dry_run: bool) -> list[str]:
-    """Repairs what can be repaired; one line for each repair, or with `dry_run` for what would be done."""
+    """Repairs what can be repaired. Returns a line for each repair; with `dry_run`, for what would be done."""
     fixes = [*_rewire_hosts(machine, project, dry_run), *_remake_plugins(machine, project, dry_run)]
     if not project.known:
         return fixes
@@ -254,11 +254,11 @@ def repair(machine: Machine, project: Project, *, dry_run: bool) -> list[str]:
 
 
 def _rewire_hosts(machine: Machine, project: Project, dry_run: bool) -> Iterator[str]:
-    """Rewires hooks of an older installation, or of an interpreter that is gone."""
+    """Rewires hooks of an older installation, or of a removed interpreter."""
     try:
         hosts = wired(machine, project)
     except HoldfastError:
-        return  # a file that cannot be read is a result of the check of hooks
+        return  # `_hooks` reports a file that cannot be read
     for host in hosts:
         if host.installed and host.missing:
             plan = plan_install(machine, project, host.agent, host.scope)
@@ -275,7 +275,7 @@ def _remake_plugins(machine: Machine, project: Project, dry_run: bool) -> Iterat
 
 
 def _accept_entries(project: Project, dry_run: bool) -> list[str]:
-    """Accepts log entries that were changed by hand as they are."""
+    """Accepts log entries that were changed by hand."""
     edited = list(_edited_entries(project))
     for store in {store.name: store for store, _ in edited}.values() if not dry_run else ():
         with suppress(HoldfastError):
@@ -287,7 +287,7 @@ def _accept_entries(project: Project, dry_run: bool) -> list[str]:
 
 
 def _retry_sessions(machine: Machine, project: Project, dry_run: bool) -> list[str]:
-    """Tries sessions again that could not be read; whether that helped, the checks say."""
+    """Retries sessions that could not be read. The checks afterwards show whether that helped."""
     waiting = [fault.session[:8] for fault in faults(project.memory)]
     if waiting and not dry_run:
         retry_all(project)
@@ -299,13 +299,13 @@ def _retry_sessions(machine: Machine, project: Project, dry_run: bool) -> list[s
 
 
 class UpgradeStep(Struct, frozen=True):
-    """Leads from a format to the one after it."""
+    """Upgrades one format to the next."""
 
     about: str
     run: Callable[[Project], None]
 
 
-# format it starts from -> step. A release that changes the layout adds its line here.
+# Starting format -> step. A release that changes the layout adds a line here.
 STEPS: Mapping[int, UpgradeStep] = {}
 
 
@@ -321,7 +321,7 @@ class Upgrade(Struct, frozen=True):
 def upgrade(
     project: Project, *, dry_run: bool = False, steps: Mapping[int, UpgradeStep] = STEPS, target: int = FORMAT
 ) -> Upgrade:
-    """Brings a project's memory to this program's format. After a crash it goes on from the last whole step."""
+    """Brings a project's memory to this program's format. After a crash it continues from the last complete step."""
     before = check_format(project) if project.memory.is_dir() else target
     if before > target:
         raise FormatTooNew(
@@ -341,7 +341,7 @@ def upgrade(
 
 
 def back_up(project: Project, number: int) -> Path:
-    """Writes all that is kept for the project into one archive that nothing overwrites."""
+    """Writes the project's whole memory to a new archive. No backup is ever overwritten."""
     moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
     path = project.memory.parent.parent / "backups" / f"{project.memory.name}-format{number}-{moment}.tar.gz"
     buffer = BytesIO()

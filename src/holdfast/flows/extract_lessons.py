@@ -1,7 +1,7 @@
-"""Lessons by a model, when one is configured: asked after the rules have done their work, metered, and never believed.
+"""Extracts lessons with a model, if one is configured: after the rules have run, metered, as candidates only.
 
-Any failure is one line; what the rules found stays as it is. Nothing here runs in a hook, and no lock is held while the
-model is asked.
+A failure is reported in one line, and the lessons that the rules found are kept. Nothing here runs in a hook, and no
+lock is held during a call to the model.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from holdfast.store.project import Project
 from holdfast.store.settings import Settings
 
 GOAL = ("lesson", "extraction")
-MOST_SESSIONS = 3  # of one capture: after a long silence the latest ones are asked about
+MOST_SESSIONS = 3  # per capture: if many sessions have ended, only the latest ones are sent
 _DIGITS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
 class Sent(Struct, frozen=True):
-    """What would be sent, and where to."""
+    """What would be sent, and where."""
 
     session: str
     to: str
@@ -56,7 +56,7 @@ class Sent(Struct, frozen=True):
 
 
 class Extraction(Struct, frozen=True):
-    """What became of asking: candidates by name, those that were known or rejected before, those not believed."""
+    """The result of a call: names of new candidates, the number already known or rejected, and dropped ones."""
 
     session: str
     added: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ class Extraction(Struct, frozen=True):
 
 
 def extract_ended(machine: Machine, project: Project, sessions: Iterable[str], seconds: float) -> list[str]:
-    """Asks about sessions that have just ended, within the time that is left; what went wrong, in lines."""
+    """Asks about sessions that have just ended, within the time left. Returns a line for each problem."""
     settings = machine.settings()
     if settings.extractor == "none" or why_silent(machine, project, project.root):
         return []
@@ -79,20 +79,20 @@ def extract_ended(machine: Machine, project: Project, sessions: Iterable[str], s
         if _asked_before(project, record) or time.monotonic() + seconds_of(settings) > end:
             continue
         try:
-            done = _extract(machine, project, settings, record)
-            problems += [f"extractor: {line}" for line in done.dropped]
+            extraction = _extract(machine, project, settings, record)
+            problems += [f"extractor: {line}" for line in extraction.dropped]
         except HoldfastError as error:
             problems.append(f"extractor: {error.line()}")
     return problems
 
 
 def extract(machine: Machine, project: Project, session: str = "") -> Extraction:
-    """Asks about one session by hand: the latest, or one by the beginning of its id."""
+    """Asks about one session on request: the latest, or one given by the start of its id."""
     return _extract(machine, project, _configured(machine), chosen(project, session))
 
 
 def preview(machine: Machine, project: Project, session: str = "") -> Sent:
-    """What would be sent about a session. Nothing is."""
+    """What would be sent about a session. Sends nothing."""
     settings = machine.settings()
     record = chosen(project, session)
     text = _material(machine, record).prompt(_fence())
@@ -114,8 +114,8 @@ def chosen(project: Project, session: str) -> DistilledSession:
         latest = CaptureStore.glimpse(project.capture, lambda store: store.records(1), latest)
         record = latest[0] if latest else None
     if record is None:
-        told = f"nothing is kept of session {session!r}" if session else "no session is known here"
-        raise NotFound(told, fix="holdfast import reads what your agents recorded")
+        problem = f"nothing is kept of session {session!r}" if session else "no session is known here"
+        raise NotFound(problem, fix="holdfast import reads what your agents recorded")
     return record
 
 
@@ -133,14 +133,14 @@ def _configured(machine: Machine) -> Settings:
 
 
 def _extract(machine: Machine, project: Project, settings: Settings, record: DistilledSession) -> Extraction:
-    shown = _material(machine, record)
-    question = Question(INSTRUCTIONS, shown.prompt(_fence()), MOST_OUTPUT)
-    found, cost = Meter(machine, project, settings, GOAL).ask(
+    source_material = _material(machine, record)
+    question = Question(INSTRUCTIONS, source_material.prompt(_fence()), MOST_OUTPUT)
+    answer, cost = Meter(machine, project, settings, GOAL).ask(
         question,
-        lambda text: extracted(text, shown, label_of(settings)),
+        lambda text: extracted(text, source_material, label_of(settings)),
         lambda: _row_id(project, record),
     )
-    return _propose(machine, project, record.session, found, cost)
+    return _propose(machine, project, record.session, answer, cost)
 
 
 def _material(machine: Machine, record: DistilledSession) -> Material:
@@ -157,39 +157,39 @@ def _propose(
     machine: Machine, project: Project, session: str, found: Extracted, cost: Decimal | None
 ) -> Extraction:
     dropped = [*found.dropped]
-    wanted: list[Lesson] = []
+    lessons: list[Lesson] = []
     for lesson in found.lessons:
-        # The model was shown no secret; one in its answer is invented, or was made of pieces.
+        # The model saw no secret: one in its answer is invented, or put together from pieces.
         if (
             any(machine.clean(rule) != rule for rule in lesson.rules)
             or machine.clean(lesson.name) != lesson.name
         ):
             dropped.append("a lesson is refused: it looks like a secret")
         else:
-            wanted.append(lesson)
-    done = propose(machine, project, _new_and_named_apart(machine, project, wanted))
+            lessons.append(lesson)
+    proposed = propose(machine, project, _new_and_named_apart(machine, project, lessons))
     return Extraction(
         session=session,
-        added=done.added,
-        known=len(wanted) - len(done.added),
+        added=proposed.added,
+        known=len(lessons) - len(proposed.added),
         dropped=tuple(dropped),
         cost_usd=cost,
     )
 
 
 def _new_and_named_apart(machine: Machine, project: Project, lessons: Iterable[Lesson]) -> list[Lesson]:
-    """One rule, one lesson: a name that stands for another rule already is made longer."""
-    known = [stored.lesson for _, stored in lesson_store(machine, project).read().lessons()]
+    """The lessons that are new, one per rule. A name that another lesson already has gets a suffix."""
+    existing = [stored.lesson for _, stored in lesson_store(machine, project).read().lessons()]
     taken: dict[str, set[str]] = {}
-    for one in known:
-        taken.setdefault(one.name, set()).update(one.rules)
-    named: list[Lesson] = []
+    for stored_lesson in existing:
+        taken.setdefault(stored_lesson.name, set()).update(stored_lesson.rules)
+    renamed: list[Lesson] = []
     for lesson in lessons:
-        if any(says_the_same(lesson, one) for one in known):
+        if any(says_the_same(lesson, stored_lesson) for stored_lesson in existing):
             continue
-        apart = taken.setdefault(lesson.name, set(lesson.rules)).isdisjoint(lesson.rules)
-        named.append(replace(lesson, name=f"{lesson.name}-{lesson.id[2:]}") if apart else lesson)
-    return named
+        is_taken = taken.setdefault(lesson.name, set(lesson.rules)).isdisjoint(lesson.rules)
+        renamed.append(replace(lesson, name=f"{lesson.name}-{lesson.id[2:]}") if is_taken else lesson)
+    return renamed
 
 
 def _fence() -> str:
@@ -200,10 +200,10 @@ def _fence() -> str:
 
 
 def _row_id(project: Project, record: DistilledSession) -> str:
-    """A row for each call: the same session may be asked about again, by hand or after it went on."""
-    known = {row.session for row in read_ledger(project).entries}
+    """A new row id for each call: a session may be sent again, on request or after it was resumed."""
+    row_ids = {row.session for row in read_ledger(project).entries}
     number = 0
-    while (name := _call_id(record, number)) in known:
+    while (name := _call_id(record, number)) in row_ids:
         number += 1
     return name
 

@@ -1,4 +1,4 @@
-"""Facts by hand: added with their evidence, changed with their history, retired; the same fact is kept once."""
+"""Facts given on the command line: add with evidence, change, retire, verify. The same fact is stored once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EVIDENCE_FIX = "Say with --evidence what showed it: the line that a command or 
 
 
 class FactChange(Struct, frozen=True):
-    """What became of a fact that was given, and what stands against it."""
+    """What a command did with a fact, and the facts that contradict it."""
 
     kept: KeptFact
     status: Literal["added", "merged", "revived", "changed", "unchanged", "retired"]
@@ -39,7 +39,7 @@ def read_facts(machine: Machine) -> ReferenceFile:
 
 
 def wanted_fact(facts: Sequence[KeptFact], wanted: str) -> KeptFact:
-    """The fact with this id; an id that a fact had before it was changed leads to it too."""
+    """The fact with this id. The id that a fact had before a change also finds it."""
     try:
         return by_id(wanted, facts, lambda kept: kept.fact.id, "fact", LISTING)
     except NotFound:
@@ -53,7 +53,7 @@ def wanted_fact(facts: Sequence[KeptFact], wanted: str) -> KeptFact:
 def add_fact(
     machine: Machine, text: str, evidence: str | None, command: str = "", category: str | None = None
 ) -> FactChange:
-    """Keep a fact. The same in other words only becomes newer; what it contradicts is said, and stays."""
+    """Add a fact. If the same fact is known in other words, only its date changes. Contradictions are reported."""
     statement = given_text(machine, text, "the fact", "holdfast fact add TEXT --evidence TEXT")
     now = this_second(machine)
     new = Fact(
@@ -68,26 +68,26 @@ def add_fact(
 
 
 def _added(reference: Reference, new: Fact, category: str | None) -> tuple[Reference, FactChange]:
-    standing = [kept.fact for kept in reference.facts if kept.retired_at is None]
+    current_facts = [known_fact.fact for known_fact in reference.facts if known_fact.retired_at is None]
     meaning = Meanings()
-    clashes = contradicting(standing, new, meaning)
-    # The same words first: only they wake a fact that was given up.
-    known = next((kept for kept in reference.facts if kept.fact.id == new.id), None)
-    if known is None and (alike := find(standing, new.text, meaning)) is not None:
-        known = next(kept for kept in reference.facts if kept.fact == alike)
-    if known is None:
+    clashes = contradicting(current_facts, new, meaning)
+    # The same words first: only they revive a retired fact.
+    match = next((known_fact for known_fact in reference.facts if known_fact.fact.id == new.id), None)
+    if match is None and (similar := find(current_facts, new.text, meaning)) is not None:
+        match = next(known_fact for known_fact in reference.facts if known_fact.fact == similar)
+    if match is None:
         added = KeptFact(fact=new)
         return replace(reference, facts=(*reference.facts, added)), FactChange(added, "added", clashes)
-    clashes = contradicting(standing, known.fact, meaning)
+    clashes = contradicting(current_facts, match.fact, meaning)
     merged = replace(
-        known, fact=_again(known, new, category), retired_at=None, retired_because="", failed_at=None
+        match, fact=_again(match, new, category), retired_at=None, retired_because="", failed_at=None
     )
-    status: Literal["merged", "revived"] = "merged" if known.retired_at is None else "revived"
-    return _put(reference, known, merged), FactChange(merged, status, clashes)
+    status: Literal["merged", "revived"] = "merged" if match.retired_at is None else "revived"
+    return _put(reference, match, merged), FactChange(merged, status, clashes)
 
 
 def _again(known: KeptFact, new: Fact, category: str | None) -> Fact:
-    """The fact as it was worded first, verified now. A way to verify it is worth having."""
+    """The known wording with today's verification; a command to verify it is taken over if there was none."""
     fact = replace(known.fact, verified_at=new.verified_at)
     if category:
         fact = replace(fact, category=category)
@@ -104,9 +104,9 @@ def change(
     command: str | None = None,
     category: str | None = None,
 ) -> FactChange:
-    """Put a new fact in the place of an old one, which stays as its history."""
+    """Replace a fact with a new one; the old one stays as its history."""
     statement = given_text(machine, text, "the new fact", "holdfast fact change ID TEXT --evidence TEXT")
-    shown = given_text(machine, evidence, "the evidence", _EVIDENCE_FIX)
+    shown_evidence = given_text(machine, evidence, "the evidence", _EVIDENCE_FIX)
     run = None if command is None else optional_text(machine, command, "the command")
     wanted_fact(read_facts(machine).reference.facts, wanted)  # an unknown id prepares nothing
     now = this_second(machine)
@@ -117,7 +117,7 @@ def change(
             text=statement,
             category=category or old.fact.category,
             command=old.fact.command if run is None else run,
-            evidence=shown,
+            evidence=shown_evidence,
             at=now,
             verified_at=now,
         )
@@ -127,16 +127,16 @@ def change(
                 f"{new.id} says that already; nothing was written",
                 fix=f"Retire the other one: holdfast fact retire {old.fact.id}",
             )
-        after = change_fact(reference, old.fact.id, new)
-        kept = next(kept for kept in after.facts if kept.fact.id == new.id)
+        updated = change_fact(reference, old.fact.id, new)
+        kept = next(kept for kept in updated.facts if kept.fact.id == new.id)
         standing = [kept.fact for kept in others if kept.retired_at is None]
-        return after, FactChange(kept, "changed", contradicting(standing, new, Meanings()))
+        return updated, FactChange(kept, "changed", contradicting(standing, new, Meanings()))
 
     return _change(machine, changed, "fact change")
 
 
 def retire(machine: Machine, wanted: str, because: str | None = None) -> FactChange:
-    """Retire a fact. It stays with the date, so that a later session does not record it as true again."""
+    """Retire a fact. It stays, with the date, so that a later session does not record it as true again."""
     reason = optional_text(machine, because, "the reason")
     wanted_fact(read_facts(machine).reference.facts, wanted)
     now = this_second(machine)
@@ -145,14 +145,14 @@ def retire(machine: Machine, wanted: str, because: str | None = None) -> FactCha
         old = wanted_fact(reference.facts, wanted)
         if old.retired_at is not None:
             return reference, FactChange(old, "unchanged")
-        gone = replace(old, retired_at=now, retired_because=reason)
-        return _put(reference, old, gone), FactChange(gone, "retired")
+        retired_fact = replace(old, retired_at=now, retired_because=reason)
+        return _put(reference, old, retired_fact), FactChange(retired_fact, "retired")
 
     return _change(machine, retired, "fact retire")
 
 
 def mark_verified(machine: Machine, held: Sequence[Fact], failed: Sequence[Fact] = ()) -> None:
-    """Set today's date on facts that were just seen to hold, or not to, unless they have changed meanwhile."""
+    """Record the date on facts that were just verified or failed, unless they have changed in the meantime."""
     now = this_second(machine)
 
     def marked(kept: KeptFact) -> KeptFact:
@@ -175,34 +175,34 @@ def _put(reference: Reference, old: KeptFact, new: KeptFact) -> Reference:
 def _change(
     machine: Machine, decide: Callable[[Reference], tuple[Reference, FactChange]], reason: str
 ) -> FactChange:
-    """Make a change and return what it did. `decide` runs again when another writer was faster; its last run counts."""
-    told: list[FactChange] = []
+    """Make a change and return its result. `decide` runs again if another writer was faster; the last run counts."""
+    results: list[FactChange] = []
 
     def rewrite(reference: Reference) -> Reference:
-        after, kept = decide(reference)
-        told.append(kept)
-        return after
+        updated, result = decide(reference)
+        results.append(result)
+        return updated
 
     with memory_to_change(machine) as store:
         store.change_facts(rewrite, reason)
-        ask_which_holds(machine, store, told[-1].contradictions, reason)
-        if told[-1].status == "retired":
-            settle_doubts(machine, store, told[-1].kept.fact.id, reason)
-        elif told[-1].status == "changed":
-            settle_doubts(machine, store, told[-1].kept.was[0].id, reason)
-    return told[-1]
+        ask_which_holds(machine, store, results[-1].contradictions, reason)
+        if results[-1].status == "retired":
+            settle_doubts(machine, store, results[-1].kept.fact.id, reason)
+        elif results[-1].status == "changed":
+            settle_doubts(machine, store, results[-1].kept.was[0].id, reason)
+    return results[-1]
 
 
 # --- verifying facts -----------------------------------------------------------------------------------
 
-NO_OUTPUT = "exit code 0, no output"  # the evidence of a check that is silent when all is well
+NO_OUTPUT = "exit code 0, no output"  # the evidence of a check that prints nothing on success
 _MOST_LINES = 3
 _LINE = 200
 _ESCAPES = lazy_regex(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)")
 _NUMBER = lazy_regex(
     r"(?<![\w.])(?P<number>\d+(?:[.,:]\d+)*)(?P<unit>(?:ms|µs|us|ns|s|m|min|h)?(?:\d+(?:\.\d+)?s)?)(?![A-Za-z_])"
 )
-# What changes something beyond a build's own files, by its name: a guess that errs on the side of asking.
+# Commands that, by name, change more than a build's own files. The guess errs on the side of asking.
 _CHANGES = lazy_regex(
     r"\b(?:rm|mv|dd|kill|pkill|truncate|shred|chmod|chown|sudo|ssh|scp|rsync|tee|eval)\s"
     r"|\bgit\s+(?:\S+\s+)*?(?:push|commit|reset|clean|checkout|switch|rebase|merge|tag|stash|rm|pull)\b"
@@ -214,7 +214,7 @@ _WORD = lazy_regex(r"[^\W\d_]{2,}")
 
 
 class FactCheck(Struct, frozen=True):
-    """`failed` ended with an error, `changed` ended well and showed something else. `lines` are what came instead."""
+    """`failed`: the command exited with an error. `changed`: it succeeded with other output, given in `lines`."""
 
     fact: Fact
     status: Literal[
@@ -225,7 +225,7 @@ class FactCheck(Struct, frozen=True):
 
 
 def to_verify(machine: Machine, wanted: Sequence[str]) -> list[Fact]:
-    """The facts with these ids, or all that stand and have a command."""
+    """The facts with these ids, or all current ones that have a command."""
     facts = read_facts(machine).reference.facts
     if not wanted:
         return [kept.fact for kept in facts if kept.retired_at is None and kept.fact.command]
@@ -239,9 +239,9 @@ def to_verify(machine: Machine, wanted: Sequence[str]) -> list[Fact]:
 
 
 def obstacle(fact: Fact, *, named: bool) -> FactCheck | None:
-    """Why this fact is not verified by running something; None when it may be.
+    """Why this fact's command must not be run; None if it may be.
 
-    A command may have opened a pull request: a yes to all at once does not mean to open another.
+    A command may have opened a pull request: consent for all facts at once is not consent to open another.
     """
     if not fact.command:
         return FactCheck(fact, "no command")
@@ -269,9 +269,9 @@ def _shows(fact: Fact, lines: Sequence[str]) -> bool:
     if fact.evidence.strip() == NO_OUTPUT:
         return not lines
     fixed = _numbers_said(fact)
-    now = [_masked(line, fixed) for line in lines]
+    output = [_masked(line, fixed) for line in lines]
     expected = [_masked(" ".join(line.split()), fixed) for line in fact.evidence.splitlines() if line.strip()]
-    return all(any(_within(line, other) for other in now) for line in expected)
+    return all(any(_within(line, line_now) for line_now in output) for line in expected)
 
 
 def _within(line: str, other: str) -> bool:
@@ -280,20 +280,20 @@ def _within(line: str, other: str) -> bool:
 
 
 def _numbers_said(fact: Fact) -> frozenset[str] | None:
-    """The numbers that the fact itself states, which must come again; None where the evidence is all numbers."""
+    """The numbers in the fact itself, which must not vary; None if the evidence is nothing but numbers."""
     if not _WORD.search(_NUMBER.sub("", fact.evidence)):
         return None
     return frozenset(match["number"] for match in _NUMBER.finditer(fact.text))
 
 
 def _masked(line: str, fixed: frozenset[str] | None) -> str:
-    """The line without the numbers that vary: counts, durations, and Go's word for a duration of nothing."""
+    """The line without the numbers that vary: counts, durations, and Go's `(cached)` in place of a duration."""
     if fixed is None:
         return line
 
     def mask(match: re.Match[str]) -> str:
         parts = match["number"].split(".")
-        # A fact may say 3.11 where its evidence says 3.11.4.
+        # A fact may say 3.11 and its evidence 3.11.4.
         for count in range(len(parts), 0, -1):
             if (beginning := ".".join(parts[:count])) in fixed:
                 return beginning + match["unit"]
@@ -303,7 +303,7 @@ def _masked(line: str, fixed: frozenset[str] | None) -> str:
 
 
 def _instead(evidence: str, lines: Sequence[str]) -> list[str]:
-    """The line that is most like the evidence, else the last ones."""
+    """The line most similar to the evidence, or the last lines."""
     words = set(_WORD.findall(evidence.casefold()))
     if words and lines:
         best = max(lines, key=lambda line: len(words & set(_WORD.findall(line.casefold()))))

@@ -1,4 +1,4 @@
-"""Finds transcripts: those named by hand, those in agents' folders, and the one of a session that a hook names."""
+"""Finds transcripts: by path, in the agents' folders, or by the session id that a hook reports."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from holdfast.store.project import Project, find_git, worktrees
 
 HEAD = 64 * 1024
 LONG_HEAD = 16 * 1024 * 1024
-SHORTEST_ID = 8  # some agents put only the beginning of an id into a file's name
+SHORTEST_ID = 8  # some agents put only the start of an id into a file name
 STORES = (".db", ".sqlite", ".vscdb")
-# These write a session into a file and, with its times and costs, into a store.
+# Agents that write a session to a file and also, with times and costs, to a store.
 TWICE = frozenset(("cursor",))
 _IGNORED_DIRECTORIES = frozenset((".git", "node_modules", "__pycache__", ".venv", ".holdfast"))
 
 
 class SessionSource(Struct, frozen=True):
-    """A session that some importer recognises: a file, or a part of one.
+    """A session that an importer recognises: a file, or a part of one.
 
-    `key` identifies it in the capture store and in messages: one spelling for one file. It is made once, because
-    resolving the path looks at every folder on the way.
+    `key` identifies it in the capture store and in messages: one spelling for one file. It is computed once, because
+    resolving a path has to check every folder in it.
     """
 
     path: Path
@@ -41,7 +41,7 @@ class SessionSource(Struct, frozen=True):
     mtime_ns: int
     glance: Glance
     key: str = ""
-    headless: bool | None = None  # what hooks say of it, where the transcript does not
+    headless: bool | None = None  # as hooks report it, for transcripts that do not record it
 
     def __post_init__(self) -> None:
         name = path_text(os.path.realpath(self.path))
@@ -49,14 +49,14 @@ class SessionSource(Struct, frozen=True):
 
 
 class TranscriptSearch(Struct):
-    """Transcripts that were found, and files that are none."""
+    """The transcripts found, and the files that are not transcripts."""
 
     sources: list[SessionSource] = []
     skipped: list[str] = []
     warnings: list[Warned] = []
 
     def settled(self) -> TranscriptSearch:
-        """Each session once, however often it was named; with the problems of agents from other packages."""
+        """Each session once, however often its path was given; with the problems of agents from other packages."""
         failed = [Warned("holdfast.agents", 0, "agent-failed", line) for line in problems]
         sources = list({source.key: source for source in self.sources}.values())
         return TranscriptSearch(sources, self.skipped, [*self.warnings, *failed])
@@ -66,20 +66,20 @@ def importers_for(agent: str | None) -> Sequence[Importer]:
     if agent is None:
         return importers()
     if (importer := importer_of(agent)) is None:
-        known = ", ".join(sorted(importer.agent for importer in importers()))
-        raise UsageError(f"no importer for agent {agent!r}", fix=f"Known agents: {known}")
+        names = ", ".join(sorted(importer.agent for importer in importers()))
+        raise UsageError(f"no importer for agent {agent!r}", fix=f"Known agents: {names}")
     return (importer,)
 
 
 def search_paths(paths: Sequence[Path], importers: Sequence[Importer]) -> TranscriptSearch:
-    """Files and folders given by hand. A file that no agent wrote is an error; in a folder it is skipped."""
+    """Searches these files and folders. A file that is not a transcript is an error; inside a folder it is skipped."""
     search = TranscriptSearch()
     for path in paths:
         if path.is_dir():
-            before = len(search.sources)
+            count = len(search.sources)
             for file in _files_below(path):
                 _look_or_warn(file, importers, search)
-            if len(search.sources) == before:
+            if len(search.sources) == count:
                 raise TranscriptError(
                     f"no transcript of {_titles(importers)} in this folder",
                     where=str(path),
@@ -103,7 +103,7 @@ def discover(
     known: dict[str, tuple[int, int]],
     project: Project | None = None,
 ) -> TranscriptSearch:
-    """All transcripts in the agents' own folders. One that is known and unchanged is not opened."""
+    """All transcripts in the agents' own folders. Known files that have not changed are not opened."""
     search = TranscriptSearch()
     for importer in importers:
         for _, path in _files_of(machine, importer, project):
@@ -112,7 +112,7 @@ def discover(
 
 
 def _files_of(machine: Machine, importer: Importer, project: Project | None) -> Iterator[tuple[Path, Path]]:
-    """The files that may be transcripts of an agent, each with the folder of the agent that it lies in."""
+    """The files that may be transcripts of an agent, each with the agent's folder that contains it."""
     for root in importer.roots(machine.places(project)):
         if root.is_dir():
             yield from ((root, path) for path in importer.candidates(root))
@@ -121,7 +121,7 @@ def _files_of(machine: Machine, importer: Importer, project: Project | None) -> 
 def sources_of_project(
     sources: Iterable[SessionSource], project: Project, known: Container[str] = ()
 ) -> list[SessionSource]:
-    """Those that are known here already, or were recorded in one of this project's work trees."""
+    """The sources that are already known here, or were recorded in one of this project's work trees."""
     roots = [Path(os.path.realpath(root)) for root in (project.root, *worktrees(project))]
     return [source for source in sources if source.key in known or _belongs(source.glance.cwd, roots)]
 
@@ -144,7 +144,7 @@ def _look_or_warn(
     search: TranscriptSearch,
     known: dict[str, tuple[int, int]] | None = None,
 ) -> None:
-    """Adds one file among many; that it cannot be read must not keep the others from being read."""
+    """Adds one file of many. If it cannot be read, a warning is added and the search continues."""
     try:
         _look(path, importers, search, known)
     except TranscriptError as error:
@@ -176,7 +176,7 @@ def _look(
     head = _head(path)
     importer = _recognising(importers, path, head)
     if importer is None and status.st_size > len(head) and b"\n" not in head:
-        head = _head(path, LONG_HEAD)  # a first line longer than the head tells nothing until it is whole
+        head = _head(path, LONG_HEAD)  # a first line longer than the head must be read completely
         importer = _recognising(importers, path, head)
     if importer is None:
         search.skipped.append(path_text(str(path)))
@@ -228,9 +228,9 @@ def _titles(importers: Sequence[Importer]) -> str:
 def locate_session(
     machine: Machine, project: Project, agent: str, session: str, transcript: str
 ) -> list[SessionSource]:
-    """The transcript of a session; none where it was not written yet, or is gone.
+    """The transcript of a session; empty if it is not written yet, or was deleted.
 
-    Hosts name a file, a file of many sessions, or nothing at all.
+    A host reports a file, a file with many sessions, or nothing at all.
     """
     (importer,) = importers_for(agent)
     path = Path(transcript)
@@ -238,25 +238,29 @@ def locate_session(
     for candidate in paths:
         sources = _sources_in(candidate, importer, session) if candidate.is_file() else []
         if sources:
-            others = _stores(machine, project, importer, session) if agent in TWICE else ()
-            for store in others:
+            stores = _stores(machine, project, importer, session) if agent in TWICE else ()
+            for store in stores:
                 sources += _sources_in(store, importer, session) if store != candidate else []
             return sources
     return []
 
 
 def _sources_in(path: Path, importer: Importer, session: str) -> list[SessionSource]:
-    """What a file holds of the session: all of it, unless it holds others too. Its subagents follow it."""
-    every = search_paths([path], (importer,)).sources
-    kept = [source for source in every if source.glance.part in ("", session)]
-    others = [source for source in every if source.glance.parent]
-    for source in kept:  # which grows on the way: subagents have subagents
-        kept += [other for other in others if other.glance.parent == source.glance.part and other not in kept]
-    return kept
+    """The sources of a session in a file, then its subagents. In a file of one session, all sources belong to it."""
+    all_sources = search_paths([path], (importer,)).sources
+    selected = [source for source in all_sources if source.glance.part in ("", session)]
+    subagents = [source for source in all_sources if source.glance.parent]
+    for source in selected:  # grows during the loop: subagents have subagents
+        selected += [
+            subagent
+            for subagent in subagents
+            if subagent.glance.parent == source.glance.part and subagent not in selected
+        ]
+    return selected
 
 
 def _candidates(machine: Machine, project: Project, importer: Importer, session: str) -> Iterator[Path]:
-    """Files that carry the session's id in their name or folder, then those that may hold many sessions."""
+    """Files with the session's id in their path, then files that may contain many sessions."""
     if len(session) < SHORTEST_ID:
         return
     short = []
@@ -271,9 +275,9 @@ def _candidates(machine: Machine, project: Project, importer: Importer, session:
 
 
 def _stores(machine: Machine, project: Project, importer: Importer, session: str) -> Iterator[Path]:
-    """The files of many sessions that hold this one."""
+    """The files with many sessions that contain this one."""
     for _, path in _files_of(machine, importer, project):
-        with suppress(TranscriptError):  # not a store that this agent still writes
+        with suppress(TranscriptError):  # not a store in this agent's current format
             if path.suffix in STORES and any(
                 source.glance.part == session for source in search_paths([path], (importer,)).sources
             ):

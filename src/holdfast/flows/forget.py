@@ -1,4 +1,4 @@
-"""Forget: what a person names goes from every file of the project's memory, and does not come back."""
+"""Forget: removes sessions, statements or texts from every file of the project's memory, and keeps them out."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ from holdfast.store.removal import Removal, Traces, texts_in
 
 LOCK_S = 60.0
 _SHORTEST_ID = 5  # `F-k3f`
-_SHORTEST_STATEMENT = 4  # words from which on a forgotten statement is removed wherever it was repeated
+_SHORTEST_STATEMENT = 4  # words; a forgotten statement of this length is removed wherever it is repeated
 _KINDS = ("decisions", "questions", "findings", "dead_ends", "open_items", "facts")
 _IN_GIT = (".holdfast/ledger.md", ".holdfast/lessons")
 _SPECIAL = lazy_regex(r"[.\[\]{}()*+?^$|\\]")
-_KEYWORD_PAIR = 2  # the ledger may hold two words apart from each other, as keywords
-_ADVICE = {  # for an id that is unknown, and for one that is not complete enough
+_KEYWORD_PAIR = 2  # the ledger may list two words separately, as keywords
+_ADVICE = {  # for an unknown id, and for an ambiguous one
     "sessions": (
         "no session {!r} is known here",
         80,
@@ -61,7 +61,7 @@ _ADVICE = {  # for an id that is unknown, and for one that is not complete enoug
 
 
 class Wanted(Struct, frozen=True):
-    """What is to be forgotten, with every id in full."""
+    """What to forget, with every id in full."""
 
     sessions: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ class Wanted(Struct, frozen=True):
 
 
 class RemainingCopy(Struct, frozen=True):
-    """A place that still holds it: the commits there, or what kind of copy it is."""
+    """A place that still has a copy: the commits, or the kind of copy."""
 
     path: str
     commits: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class RemainingCopy(Struct, frozen=True):
 
 
 class ForgetReport(Struct, frozen=True, kw_only=True):
-    """What went, or would go, by file; `git` and `elsewhere` are where it still is."""
+    """How much was (or would be) removed from each file; `git` and `elsewhere` list the remaining copies."""
 
     wanted: Wanted
     removed: dict[str, int]
@@ -90,7 +90,7 @@ class ForgetReport(Struct, frozen=True, kw_only=True):
 
 
 def resolve(project: Project, sessions: Sequence[str], ids: Sequence[str], texts: Sequence[str]) -> Wanted:
-    """Completes ids. NotFound for what is not known here, UsageError for a text that cannot be forgotten."""
+    """Completes ids. Raises NotFound for an unknown id, UsageError for a text that cannot be forgotten."""
     if not (sessions or ids or texts):
         raise UsageError("nothing to forget", fix="Say --session ID, --fact ID or --text TEXT")
     for text in texts:
@@ -120,7 +120,7 @@ def resolve(project: Project, sessions: Sequence[str], ids: Sequence[str], texts
 
 
 def _complete(names: Iterable[str], known: set[str], noun: str) -> tuple[str, ...]:
-    """Completes ids of which a person gave a beginning."""
+    """Completes ids that were given by their first characters."""
     complete: list[str] = []
     for name in names:
         spelled = name if noun == "sessions" else name[:1].upper() + name[1:].lower()
@@ -137,36 +137,36 @@ def _complete(names: Iterable[str], known: set[str], noun: str) -> tuple[str, ..
 
 
 def preview(machine: Machine, project: Project, wanted: Wanted) -> ForgetReport:
-    """What would go, and where it would still be. Writes nothing."""
+    """What would be removed, and which copies would remain. Writes nothing."""
     contents = _Contents(project)
     removal, statements = _removal(contents, wanted)
     return _report(machine, contents, wanted, statements, Forgetting(project, removal).count())
 
 
 def forget(machine: Machine, project: Project, wanted: Wanted) -> ForgetReport:
-    """Forgets. The denylist is written first; running it again finishes an interrupted removal."""
+    """Forgets. The denylist is written first, so that a second run finishes an interrupted removal."""
     project.prepare()
     with files.lock(project.lock("capture"), timeout=LOCK_S):
-        with files.lock(project.lock("import")), files.lock(project.lock("memory")) as held:
+        with files.lock(project.lock("import")), files.lock(project.lock("memory")) as lock:
             contents = _Contents(project)
             removal, statements = _removal(contents, wanted)
             forgetting = Forgetting(project, removal)
-            forgetting.count()  # a file that cannot be understood raises before anything has changed
+            forgetting.count()  # a file that cannot be parsed raises here, before anything has changed
             texts = (*wanted.texts, *statements)
-            contents.denied.add(held, machine.now().timestamp(), wanted.sessions, wanted.ids, texts)
-            removed = forgetting.apply(held)
-        # current.md is only thinned: the next capture rewrites it.
+            contents.denied.add(lock, machine.now().timestamp(), wanted.sessions, wanted.ids, texts)
+            removed = forgetting.apply(lock)
+        # From current.md only lines are removed: the next capture rewrites it.
         refresh(machine, project)
-        if (project.memory / "hot.db").exists():  # also where hooks are not enabled any more
+        if (project.memory / "hot.db").exists():  # even if hooks are disabled by now
             prepare(machine, project)
     return _report(machine, contents, wanted, statements, removed)
 
 
-# --- what the memory holds -------------------------------------------------------------------------------
+# --- contents of the memory ------------------------------------------------------------------------------
 
 
 class _Contents:
-    """Everything that is remembered here: statements with their ids, and what each session said."""
+    """Everything in the project's memory: statements with their ids, and the texts of each session."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
@@ -192,11 +192,11 @@ class _Contents:
         return {id for item in self.statements() for id in ids_of(item)} | self.denied.ids
 
     def statements(self) -> Iterator[Any]:
-        """Those of files, of the log, and of the records."""
+        """All statements: from the files, the log and the session records."""
         for store in self.stores:
             reference = store.facts().reference
-            for kept in reference.facts:
-                yield from (kept.fact, *kept.was)
+            for known_fact in reference.facts:
+                yield from (known_fact.fact, *known_fact.was)
             yield from (*reference.decisions, *store.questions().questions)
         for store in self.stores[:1]:
             current = store.current()
@@ -226,7 +226,7 @@ class _Contents:
 
 
 def _removal(contents: _Contents, wanted: Wanted) -> tuple[Removal, list[str]]:
-    """The removal, and the words of the statements that go."""
+    """The removal, and the texts of the statements that it removes."""
     ids, sessions = set(wanted.ids), set(wanted.sessions)
     texts = [_text_of(item) for item in contents.statements() if ids_of(item) & ids] if ids else []
     texts = [text for text in dict.fromkeys(texts) if len(words_of_phrase(text)) >= _SHORTEST_STATEMENT]
@@ -257,7 +257,7 @@ def _words_of(item: Any) -> set[str]:
 
 
 class _OtherSessions:
-    """The same statements as made by sessions that are not forgotten."""
+    """Finds the same statements in sessions that are not forgotten."""
 
     def __init__(self, contents: _Contents, sessions: set[str], ids: set[str]) -> None:
         self._contents, self._sessions, self._ids = contents, sessions, ids
@@ -269,13 +269,15 @@ class _OtherSessions:
         if item.id in same:
             return same[item.id]
         words = _words_of(item)
-        near = [other for other in same.values() if 2 * len(words & _words_of(other)) >= len(words)]
-        return find(near, _text_of(item)) if near else None
+        similar = [
+            candidate for candidate in same.values() if 2 * len(words & _words_of(candidate)) >= len(words)
+        ]
+        return find(similar, _text_of(item)) if similar else None
 
     def missing(self) -> set[str]:
         """Ids of the statements that only forgotten sessions made."""
-        every = self._contents.statements_of_sessions()
-        forgotten = {item.id for item in every if item.session in self._sessions}
+        statements = self._contents.statements_of_sessions()
+        forgotten = {item.id for item in statements if item.session in self._sessions}
         return forgotten - {id for by_id in self._by_type.values() for id in by_id}
 
     @cached_property
@@ -287,7 +289,7 @@ class _OtherSessions:
         return by_type
 
 
-# --- where it still is -----------------------------------------------------------------------------------
+# --- remaining copies ------------------------------------------------------------------------------------
 
 
 def _report(
@@ -343,7 +345,7 @@ class _Pickaxe:
 
 
 def _copies_in_git(project: Project, pickaxe: _Pickaxe) -> list[RemainingCopy]:
-    """Commits of any branch that added or removed it."""
+    """Commits of any branch that added or removed the text."""
     if not git_text(project.root, "rev-parse", "--git-dir"):
         return []
     copies: list[RemainingCopy] = []

@@ -1,7 +1,7 @@
 """Forgetting on disk: every file of a project's memory, its versions and its ledgers.
 
-The record and the log entries of a session say where its words went, so they go last: an interrupted removal is
-finished by running it again.
+The record and the log entries of a session show where its words are, so they are removed last: a second run finishes
+an interrupted removal.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _MARKDOWN: dict[str, Callable[[str, Removal, str], str]] = {
 
 
 class Forgetting:
-    """One removal from one project's memory. The caller holds the locks of capture, import and memory."""
+    """One removal from one project's memory. The caller holds the capture, import and memory locks."""
 
     def __init__(self, project: Project, removal: Removal) -> None:
         self.project = project
@@ -59,7 +59,7 @@ class Forgetting:
         self._removed: Counter[str] = Counter()
 
     def count(self) -> dict[str, int]:
-        """How much would go, by file. Writes nothing; StoreError when a file cannot be understood."""
+        """How much would be removed from each file. Writes nothing; raises StoreError if a file cannot be parsed."""
         for path, shown in [*self._files(logs=False), *self._files(logs=True)]:
             if (data := files.read(path)) is not None:
                 self._note(shown, self._edit(shown, data)[1])
@@ -75,7 +75,7 @@ class Forgetting:
         return self._report()
 
     def apply(self, held: Held) -> dict[str, int]:
-        """Removes it and returns how much, by file. A second run finds nothing."""
+        """Removes the items and returns how much was removed from each file. A second run finds nothing."""
         self._replace_files(held, logs=False)
         self._lessons.apply(self._note, time.time())
         self._note("history", self._versions.rewrite(held, self._edit_version))
@@ -85,7 +85,7 @@ class Forgetting:
         logs = [MemoryStore(self.project, name) for name in names]
         by_hand = {log: {edited.session for edited in log.edited_entries()} for log in logs}
         self._replace_files(held, logs=True)
-        for log in logs:  # what was removed here is no edit by hand; what was one stays one
+        for log in logs:  # our removal must not look like a manual edit; real manual edits stay marked
             log.accept_entries(by_hand[log], held)
         envelopes = self._envelopes()
         inbox.remove(envelopes)
@@ -106,7 +106,7 @@ class Forgetting:
 
     def _replace_files(self, held: Held, *, logs: bool) -> None:
         for path, shown in self._files(logs=logs):
-            # A person who edits by hand takes no lock, so it is tried again on what they wrote.
+            # An editor takes no lock: if a person saves the file in between, retry with the new content.
             self._note(shown, files.until_undisturbed(partial(self._replace, held, path, shown)))
 
     def _replace(self, held: Held, path: Path, shown: str) -> int:
@@ -123,7 +123,7 @@ class Forgetting:
     # --- which files -----------------------------------------------------------------------------------
 
     def _files(self, *, logs: bool) -> Iterator[tuple[Path, str]]:
-        """The logs, or every other file that may hold words of a session. Links are not followed."""
+        """The logs, or every other file that may contain words of a session. Links are not followed."""
         for path, shown in walk_memory(self._root):
             treatment = kind_of(shown).forget
             managed = path.name in _MARKDOWN
@@ -139,7 +139,7 @@ class Forgetting:
             fix = "Move it away and put the file itself there"
             raise StoreError(f"it is a link to {os.readlink(path)!r}", where=str(path), fix=fix)
         if is_file and path.is_dir():
-            files.read(path)  # raises the error about a folder in a file's place
+            files.read(path)  # raises the error for a folder in place of a file
 
     def _ledgers(self) -> list[tuple[Path, str, Path]]:
         ledgers = [(self.project.ledger, "ledger.md", self.project.lock("ledger"))]
@@ -148,20 +148,20 @@ class Forgetting:
         return [ledger for ledger in ledgers if ledger[0].exists()]
 
     def _envelopes(self) -> list[Path]:
-        """The files of the inbox on these sessions, those set aside included."""
+        """The inbox files of these sessions, including quarantined ones."""
         sessions = self.removal.sessions
         envelopes = [
             envelope
             for folder in (self._root / "inbox", inbox.quarantine(self._root))
             for envelope in inbox.envelopes(folder)[0]
         ]
-        gone = [envelope.path for envelope in envelopes if envelope.session in sessions]
-        return [*gone, *inbox.faults_of(self._root, sessions)]
+        removed = [envelope.path for envelope in envelopes if envelope.session in sessions]
+        return [*removed, *inbox.faults_of(self._root, sessions)]
 
     # --- editing one file ------------------------------------------------------------------------------
 
     def _edit(self, shown: str, data: bytes) -> tuple[bytes, int]:
-        """The file without what is forgotten, and how much was in it."""
+        """The file without the forgotten items, and how many it contained."""
         return self.removal.counted(lambda raw: self._edit_content(shown, raw), data)
 
     def _edit_content(self, shown: str, data: bytes) -> bytes:
@@ -178,7 +178,7 @@ class Forgetting:
         return encode_text(forget(decode_text(data), self.removal, shown))
 
     def _edit_injection(self, line: bytes) -> bytes:
-        """What a session was told: gone with the session, else without what came from a forgotten one."""
+        """A trace entry: removed if its session is forgotten, else without lines from a forgotten session."""
         try:
             entry = json.loads(line)
         except ValueError:
@@ -189,15 +189,15 @@ class Forgetting:
         if isinstance(session, str) and session in self.removal.sessions:
             self.removal.hits += 1
             return b""
-        new = {**entry}
+        edited = {**entry}
         if isinstance(lines := entry.get("lines"), list):
-            new["lines"] = [self._edit_injected_line(item) for item in lines]
+            edited["lines"] = [self._edit_injected_line(item) for item in lines]
         if isinstance(
             paths := entry.get("files"), list
         ):  # whole or not at all: half a path names another file
-            new["files"] = [path for path in paths if not (isinstance(path, str) and self._mentions(path))]
-            self.removal.hits += len(paths) - len(new["files"])
-        return line if new == entry else _json(new)
+            edited["files"] = [path for path in paths if not (isinstance(path, str) and self._mentions(path))]
+            self.removal.hits += len(paths) - len(edited["files"])
+        return line if edited == entry else _json(edited)
 
     def _mentions(self, path: str) -> bool:
         return self.removal.phrases.found_in(path) or self.removal.traces(path)
@@ -214,12 +214,12 @@ class Forgetting:
     def _edit_errors(self, data: bytes) -> bytes:
         names = [name.encode() for name in self.removal.sessions]
         lines = data.splitlines(keepends=True)
-        kept = [line for line in lines if not any(name in line for name in names)]
-        self.removal.hits += len(lines) - len(kept)
-        return encode_text(self.removal.text(decode_text(b"".join(kept))))
+        remaining = [line for line in lines if not any(name in line for name in names)]
+        self.removal.hits += len(lines) - len(remaining)
+        return encode_text(self.removal.text(decode_text(b"".join(remaining))))
 
     def _edit_text(self, shown: str, data: bytes) -> bytes:
-        """A file that is known by its suffix only: texts are replaced wherever they occur."""
+        """A file of unknown structure: texts are replaced wherever they occur; the suffix gives the format."""
         if not self.removal.phrases or b"\0" in data:
             return data
         if shown.endswith(".jsonl"):
@@ -233,11 +233,11 @@ class Forgetting:
             value = json.loads(data)
         except ValueError:
             return encode_text(self.removal.text(decode_text(data)))
-        new = self.removal.plain(value)
-        return data if new == value else _json(new, indent)
+        edited = self.removal.plain(value)
+        return data if edited == value else _json(edited, indent)
 
     def _edit_version(self, file: str, data: bytes) -> bytes | None:
-        """A kept version without it; None for one that holds it and cannot be understood."""
+        """A stored version without the forgotten items; None if it contains them and cannot be parsed."""
         treatment = kind_of(file).forget
         if treatment == "lesson":
             return self._lessons.version(file, data)
@@ -255,26 +255,26 @@ class Forgetting:
         return self.removal.counted(lambda raw: forget_in_ledger(raw, self.removal, path.name), data)
 
     def _bury(self, path: Path, lock: Path) -> int:
-        """Turns rows into tombstones; a table without a column for the outcome gets them as new rows."""
-        with files.lock(lock) as held:
+        """Turns rows into tombstones. In a table without an outcome column they are added as new rows."""
+        with files.lock(lock) as locked:
 
             def attempt() -> tuple[bytes, bytes, int]:
                 before = files.read(path) or b""
                 after, number = self._edit_ledger(before, path)
                 if after != before:
-                    files.replace_held(held, path, after, files.digest(before))
-                    held.leave_note(b"")
+                    files.replace_held(locked, path, after, files.digest(before))
+                    locked.leave_note(b"")
                 return before, after, number
 
             before, after, number = files.until_undisturbed(attempt)
-        gone = _sessions(before, path) & self.removal.sessions - _sessions(after, path)
-        if gone:
-            stones = [LedgerEntry(session=name, outcome=Outcome.FORGOTTEN) for name in sorted(gone)]
+        missing = _sessions(before, path) & self.removal.sessions - _sessions(after, path)
+        if missing:
+            stones = [LedgerEntry(session=name, outcome=Outcome.FORGOTTEN) for name in sorted(missing)]
             LedgerStore(path, lock).append(stones)
         return number
 
     def _remove_derived(self) -> None:
-        """Removes what can be made again, and temporary files of writers that died."""
+        """Removes derived files, and temporary files of crashed writers."""
         for path, shown in walk_memory(self._root):
             with contextlib.suppress(OSError):
                 abandoned = (

@@ -20,14 +20,14 @@ from holdfast.store.project import Project
 def logged(machine: Machine, project: Project, name: str = "") -> tuple[list[LogEntry], list[Problem]]:
     """Entries of a project, oldest first, and unreadable lines; without a name, the project of this branch."""
     if name and name not in known_projects(project):
-        known = ", ".join(known_projects(project)) or "none yet"
-        raise NotFound(f"no project {name!r} in this repository", fix=f"There are: {known}")
-    read = memory_of(machine, project, name).entries()
-    return list(read.entries), list(read.problems)
+        projects = ", ".join(known_projects(project)) or "none yet"
+        raise NotFound(f"no project {name!r} in this repository", fix=f"There are: {projects}")
+    log = memory_of(machine, project, name).entries()
+    return list(log.entries), list(log.problems)
 
 
 def entry_of(entries: Sequence[LogEntry], session: str) -> LogEntry:
-    """The entry of a session, by its id or a beginning of it that no other has."""
+    """The entry of a session, by its id or an unambiguous prefix of it."""
     matches = [entry for entry in entries if entry.session == session] or [
         entry for entry in entries if entry.session.startswith(session)
     ]
@@ -40,7 +40,7 @@ def entry_of(entries: Sequence[LogEntry], session: str) -> LogEntry:
 
 
 class Archived(Struct, frozen=True, kw_only=True):
-    """How many sessions were moved and are left in the log; `lines` is its length before."""
+    """How many sessions were moved, and how many are left in the log; `lines` is its length before the move."""
 
     project: str
     moved: int
@@ -55,7 +55,7 @@ def archive(
 ) -> Archived:
     store = memory_of(machine, project)
     limit = longest or LONGEST
-    due = store.too_old(longest=limit)  # raises where the log is no file of ours
+    due = store.too_old(longest=limit)  # raises if the log cannot be parsed
     lines = (files.read(store.log_file) or b"").count(b"\n")
     moved = len(due)
     if due and not dry_run:

@@ -1,4 +1,4 @@
-"""Wires agents to this machine's memory and unwires them: what would change is shown before it is changed."""
+"""Wires agents to this machine's memory and unwires them. A plan shows every change before it is made."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from holdfast.store.switches import enable
 
 
 class Record(Struct, frozen=True, kw_only=True):
-    """`before` is None where there was no file."""
+    """A change to a host's file. `before` is None if there was no file."""
 
     path: str
     before: bytes | None
@@ -34,54 +34,54 @@ class Record(Struct, frozen=True, kw_only=True):
 
 
 class HostFiles:
-    """Changes hosts' own files so that `undo` restores them to the byte. Records are under `~/.holdfast/hosts/`."""
+    """Changes hosts' own files so that `undo` restores every byte. Records are in `~/.holdfast/hosts/`."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
 
     def put(self, path: Path, before: bytes | None, after: bytes) -> None:
-        """Writes `after` in the place of `before`. A file that was changed by us already keeps its first record."""
-        known = self.record(path)
+        """Replaces `before` with `after`. A file that we have already changed keeps its first record."""
+        record = self.record(path)
         first = before
-        if known is not None and known.after == files.digest(before):
-            first = known.before
-        made = tuple(str(folder) for folder in _missing(path.parent))
-        if known is not None:
-            made += known.made
-        entry = Record(path=str(path), before=first, after=files.digest(after) or "", made=made)
-        # The record comes first: should we be killed in between, its hash does not fit and nothing is undone blindly.
+        if record is not None and record.after == files.digest(before):
+            first = record.before
+        folders = tuple(str(folder) for folder in _missing(path.parent))
+        if record is not None:
+            folders += record.made
+        entry = Record(path=str(path), before=first, after=files.digest(after) or "", made=folders)
+        # The record is written first: if we are killed in between, its hash does not match and `undo` does nothing.
         self._keep(path, entry)
         files.replace(path, after, self._lock(path), files.digest(before))
 
     def undo(self, path: Path) -> bool:
-        """Puts back what was there; False when the file has changed since, or when we know of no change."""
-        known = self.record(path)
+        """Restores the original file. False if the file has changed since, or if there is no record."""
+        record = self.record(path)
         current = files.read(path)
-        if known is None or current is None or files.digest(current) != known.after:
+        if record is None or current is None or files.digest(current) != record.after:
             return False
-        if known.before is not None:
-            files.replace(path, known.before, self._lock(path), known.after)
+        if record.before is not None:
+            files.replace(path, record.before, self._lock(path), record.after)
         else:
             self.remove(path, current)
         self.forget(path)
         return True
 
     def remove(self, path: Path, before: bytes) -> None:
-        """Takes away a file that is ours alone, and the directories that were made for it."""
-        known = self.record(path)
+        """Removes a file that is ours alone, and the directories that were created for it."""
+        record = self.record(path)
         with files.lock(self._lock(path)):
             if files.read(path) == before:
                 path.unlink()
-        _leave(known.made if known is not None else ())
+        _leave(record.made if record is not None else ())
 
     def before(self, path: Path) -> bytes | None:
-        """What `undo` would put back; None when it would remove the file, or do nothing."""
-        known = self.record(path)
-        return known.before if known is not None else None
+        """What `undo` would restore; None if it would remove the file, or do nothing."""
+        record = self.record(path)
+        return record.before if record is not None else None
 
     def undoable(self, path: Path) -> bool:
-        known = self.record(path)
-        return known is not None and files.digest(files.read(path)) == known.after
+        record = self.record(path)
+        return record is not None and files.digest(files.read(path)) == record.after
 
     def record(self, path: Path) -> Record | None:
         data = files.read(self._record(path))
@@ -97,12 +97,12 @@ class HostFiles:
             ) from error
 
     def paths(self) -> list[Path]:
-        """The files that we changed and have not undone, in whatever repository; a broken record names none."""
-        found = []
+        """The files that we changed and have not restored, in any repository. Broken records are skipped."""
+        changed_files = []
         for record in sorted((self.home / "hosts").glob("*.json")):
             with contextlib.suppress(msgspec.MsgspecError, StoreError):
-                found.append(Path(msgspec.json.decode(files.read(record) or b"", type=Record).path))
-        return found
+                changed_files.append(Path(msgspec.json.decode(files.read(record) or b"", type=Record).path))
+        return changed_files
 
     def forget(self, path: Path) -> None:
         with contextlib.suppress(FileNotFoundError):
@@ -123,24 +123,24 @@ class HostFiles:
 
 
 def _missing(folder: Path) -> list[Path]:
-    """The folders that would have to be made for this one, itself first."""
-    found = []
+    """The folders that would have to be created for this one, itself first."""
+    missing = []
     while not folder.is_dir() and folder != folder.parent:
-        found.append(folder)
+        missing.append(folder)
         folder = folder.parent
-    return found
+    return missing
 
 
 def _leave(folders: tuple[str, ...]) -> None:
     for folder in folders:
         try:
             os.rmdir(folder)
-        except OSError:  # others have put something there
+        except OSError:  # not empty: it contains files of others
             return
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """What an install or uninstall would do, and what the person should know before and after it is done."""
+    """What an install or uninstall would do, and what the user should know before and after it."""
 
     agent: str
     changes: tuple[Change, ...]
@@ -154,24 +154,24 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 def host_for(agent: str) -> Host:
     if (host := host_of(agent)) is None:
-        known = hosts()
+        agents = hosts()
         raise UsageError(
-            f"no hooks for agent {agent!r}", fix=f"{meant(agent, known)}Known: {', '.join(sorted(known))}"
+            f"no hooks for agent {agent!r}", fix=f"{meant(agent, agents)}Known: {', '.join(sorted(agents))}"
         )
     return host
 
 
 def meant(agent: str, known: Collection[str]) -> str:
-    """The agent that was probably meant, as a question: `claude` is what people call claude-code."""
+    """A "Did you mean" hint for an unknown agent: people type `claude` for claude-code."""
     from difflib import get_close_matches
 
-    likely = [one for one in known if one.startswith(agent.lower()) or agent.lower().startswith(one)]
+    likely = [name for name in known if name.startswith(agent.lower()) or agent.lower().startswith(name)]
     close = likely or get_close_matches(agent.lower(), known, n=1)
     return f"Did you mean {close[0]}? " if agent and close else ""
 
 
 def agents_here(machine: Machine, project: Project) -> list[str]:
-    """The agents in use on this machine, of those that can be wired."""
+    """The agents in use on this machine that can be wired."""
     where = where_of(machine, project)
     return [agent for agent in hosts() if host_for(agent).found(where)]
 
@@ -194,31 +194,31 @@ def plan_install(
     warnings = interpreter_warnings(where.interpreter)
     if tools and not where.server:
         warnings += ("the mcp extra is not installed, so agents get no tools: pip install 'holdfast[mcp]'",)
-    other = next(one for one in SCOPES if one != scope)
-    with contextlib.suppress(HoldfastError):  # what stands in the other file is not asked for
-        if (wired_there := host.status(where, other)).installed:
+    other_scope = next(candidate for candidate in SCOPES if candidate != scope)
+    with contextlib.suppress(HoldfastError):  # a broken file of the other scope is not part of this install
+        if (status := host.status(where, other_scope)).installed:
             warnings += (
-                f"{host.title} has our hooks in {wired_there.path} already, and would run both: one is enough "
-                f"(holdfast uninstall {agent} --scope {other})",
+                f"{host.title} has our hooks in {status.path} already, and would run both: one is enough "
+                f"(holdfast uninstall {agent} --scope {other_scope})",
             )
     return Plan(agent=agent, changes=changes, warnings=warnings, needs=host.needs(where, scope))
 
 
 def takes_commands(machine: Machine, project: Project, agent: str) -> bool:
-    """Whether slash commands of ours can be put into an agent's own folder."""
+    """Whether our slash commands can be installed in the agent's own folder."""
     host = host_of(agent)
     return host is not None and host.commands(where_of(machine, project)) is not None
 
 
 def install(machine: Machine, project: Project, plan: Plan) -> None:
-    """Enables the project first: hooks that come alive in between find everything in its place."""
+    """Enables the project first, so that hooks that fire in between find everything in place."""
     enable(project)
     prepare(machine, project)
     rewire(machine, plan)
 
 
 def rewire(machine: Machine, plan: Plan) -> None:
-    """Changes the hosts' files only: hooks of the user are for projects that are enabled already."""
+    """Changes the hosts' files only: user-wide hooks serve projects that are already enabled."""
     record = HostFiles(machine.home)
     for change in plan.changes:
         if change.changes and change.after is not None:
@@ -226,7 +226,7 @@ def rewire(machine: Machine, plan: Plan) -> None:
 
 
 def plan_uninstall(machine: Machine, project: Project, agent: str, scopes: Sequence[Scope] = SCOPES) -> Plan:
-    """To the byte where nothing else changed since; else without our entries."""
+    """Restores the original bytes if the file has not changed since; otherwise removes our entries."""
     host, where = host_for(agent), where_of(machine, project)
     record = HostFiles(machine.home)
     changes: dict[Path, Change] = {}
@@ -245,14 +245,14 @@ def plan_uninstall(machine: Machine, project: Project, agent: str, scopes: Seque
 
 
 def _as_it_was(host: Host, where: Where, scope: Scope, path: Path, before: bytes | None) -> bytes | None:
-    """A file before us. Somebody may have edited it between two installations: then the first is still in it."""
+    """A file before us. If it was edited between two installations, the record still contains the first one."""
     earlier = structs.replace(where, planned={**where.planned, path: before})
-    return next((one.after for one in host.uninstall(earlier, scope) if one.path == path), before)
+    return next((change.after for change in host.uninstall(earlier, scope) if change.path == path), before)
 
 
 def uninstall(machine: Machine, plan: Plan) -> None:
     record = HostFiles(machine.home)
-    # A folder goes with the file that it was made for, which came first.
+    # In reverse: a folder is removed with the file that it was created for, which was the first.
     for change in reversed(plan.changes):
         if not change.changes:
             continue
@@ -266,14 +266,14 @@ def uninstall(machine: Machine, plan: Plan) -> None:
 
 
 def still_wired(machine: Machine, plans: Sequence[Plan]) -> list[Path]:
-    """Files with our entries that these plans do not reach: those of other repositories."""
+    """Files with our entries that these plans do not cover: those of other repositories."""
     reached = {change.path for plan in plans for change in plan.changes}
-    found = []
+    remaining = []
     for path in HostFiles(machine.home).paths():
         with contextlib.suppress(HoldfastError):
             if path not in reached and SERVER.encode() in (files.read(path) or b""):
-                found.append(path)
-    return found
+                remaining.append(path)
+    return remaining
 
 
 def where_of(machine: Machine, project: Project, *, tools: bool = True, status_line: bool = False) -> Where:
@@ -287,20 +287,20 @@ def wired(machine: Machine, project: Project) -> list[Wired]:
 
 
 def hooked(machine: Machine, project: Project) -> list[str]:
-    """The agents that our hooks are in, here or for the person; one whose file is broken has none that work."""
-    where, found = where_of(machine, project), []
+    """The agents with our hooks, for this project or user-wide. A broken file counts as no hooks."""
+    where, agents = where_of(machine, project), []
     for agent in hosts():
         with contextlib.suppress(HoldfastError):
             if any(host_for(agent).status(where, scope).installed for scope in SCOPES):
-                found.append(agent)
-    return found
+                agents.append(agent)
+    return agents
 
 
 def interpreter_warnings(interpreter: str) -> tuple[str, ...]:
-    inside = find_git(Path(interpreter).parent)
-    if inside is None:
+    repository = find_git(Path(interpreter).parent)
+    if repository is None:
         return ()
     return (
-        f"{interpreter} lies inside the repository {inside[0]}: hooks stop working when that is moved, cleaned or "
+        f"{interpreter} lies inside the repository {repository[0]}: hooks stop working when that is moved, cleaned or "
         "deleted. Install holdfast outside of it (pipx install holdfast, uv tool install holdfast) to be safe.",
     )

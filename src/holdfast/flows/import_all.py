@@ -1,4 +1,4 @@
-"""Import of every project's sessions, each into the memory of the project it was recorded in."""
+"""Imports the sessions of all projects, each into the memory of the project it was recorded in."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from holdfast.store.project import Project, find_git
 
 
 class Everything(Struct):
-    """What was found on this machine: by project, by agent, and by directory where that is gone."""
+    """Results by project, by agent, and by directory for directories that no longer exist."""
 
     projects: dict[str, ImportReport] = {}
     agents: dict[str, int] = {}
@@ -64,8 +64,8 @@ def import_everything(machine: Machine, agent: str | None, progress: Progress | 
         if settings.excludes(cwd, machine.user_home):
             result.excluded += 1
         elif (place := _place_of(cwd)) is None:
-            gone = cwd or "(no directory)"
-            result.homeless[gone] = result.homeless.get(gone, 0) + 1
+            folder = cwd or "(no directory)"
+            result.homeless[folder] = result.homeless.get(folder, 0) + 1
         else:
             project = machine.project(place)
             groups.setdefault(project.memory, (project, []))[1].append(item)
@@ -84,12 +84,12 @@ def import_everything(machine: Machine, agent: str | None, progress: Progress | 
 
 
 def _inside_projects(machine: Machine, importers: Sequence[Importer]) -> list[Importer]:
-    """Importers that keep their sessions in the project itself, so that they have no folder without one."""
+    """Importers of agents that store sessions in the project itself, so that they have no folder of their own."""
     return [importer for importer in importers if not list(importer.roots(machine.places()))]
 
 
 def _place_of(cwd: str) -> Path | None:
-    """The directory a session ran in, or the repository around it when only a part of that is gone."""
+    """The directory of a session, or the repository around it if the directory was removed."""
     if not cwd:
         return None
     place = Path(cwd)

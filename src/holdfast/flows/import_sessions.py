@@ -1,7 +1,7 @@
 """Import: transcripts in, ledger rows out. Incremental, idempotent, and safe to interrupt at any point.
 
-Reading commits its cursors in batches and marks the sessions it touched; only then are rows written, and the
-marks removed. Whatever stops in between is finished by the next import.
+Reading commits its cursors in batches and marks the sessions it touched; then rows are written and the marks
+removed. The next import finishes an interrupted one.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ BATCH_FILES = 64
 MARK_BYTES = 1024  # enough to notice that a path holds another file than before
 
 Progress = Callable[[int, int, str], None]
-"""Called with bytes done, bytes in all, and the name of what is being read."""
+"""Called with the bytes read, the total, and the name of the current file."""
 
 
 class ImportReport(Struct):
-    """What an import did. `bytes` counts those really read, `forgotten` the sessions on the denylist."""
+    """The result of an import. `bytes` were actually read; `forgotten` counts the sessions on the denylist."""
 
     sessions: int = 0
     added: int = 0
@@ -74,20 +74,20 @@ def import_into(
 ) -> ImportReport:
     """Imports the named transcripts, or those that agents recorded in this project.
 
-    Without `rows` only the records are brought up to date: the session goes on, and its row is written at its end.
+    Without `rows` only the records are updated: the session is still running, and its row is written when it ends.
     """
     search = search_paths(paths, importers_for(agent)) if paths else recorded_here(machine, project, agent)
     return import_sources(machine, project, search, progress, rows=rows)
 
 
 def recorded_here(machine: Machine, project: Project, agent: str | None = None) -> TranscriptSearch:
-    """What agents recorded in this project, without what a person excluded."""
-    known = known_stamps(project)
+    """Transcripts that agents recorded in this project, without the excluded folders."""
+    stamps = known_stamps(project)
     settings = machine.settings(project)
-    search = discover(machine, importers_for(agent), known, project)
+    search = discover(machine, importers_for(agent), stamps, project)
     sources = [
         source
-        for source in sources_of_project(search.sources, project, known)
+        for source in sources_of_project(search.sources, project, stamps)
         if not settings.excludes(source.glance.cwd, machine.user_home)
     ]
     return TranscriptSearch(sources, [], search.warnings)
@@ -95,8 +95,8 @@ def recorded_here(machine: Machine, project: Project, agent: str | None = None) 
 
 def unread(project: Project, search: TranscriptSearch) -> list[SessionSource]:
     """Transcripts that are new, or have grown since they were read."""
-    known = known_stamps(project)
-    return [item for item in search.sources if known.get(item.key) != (item.size, item.mtime_ns)]
+    stamps = known_stamps(project)
+    return [item for item in search.sources if stamps.get(item.key) != (item.size, item.mtime_ns)]
 
 
 def import_sources(
@@ -108,7 +108,7 @@ def import_sources(
     rows: bool = True,
     prepares: bool = True,
 ) -> ImportReport:
-    """Imports transcripts that were found before. Without `prepares` the caller prepares the hooks' file."""
+    """Imports the transcripts of a search. Without `prepares` the caller prepares the hooks' file."""
     with opened_once():
         return _Run(machine, project, progress, rows=rows, prepares=prepares).run(search)
 
@@ -166,8 +166,8 @@ class _Run:
         ]
         if self.denied.sessions:
             changed = self._without_forgotten(changed, {key: entry[1] for key, entry in stamps.items()})
-        # The original before its copies, a parent before its subagents: the first one counts a line. A copy begins
-        # with the same line as its original, and was written to later.
+        # The original before its copies, a parent before its subagents: the first reader of a line owns it. A copy
+        # starts with the same line as its original, and was written later.
         changed.sort(
             key=lambda item: (item.glance.started or 0.0, len(item.path.parts), item.mtime_ns, item.key)
         )
@@ -184,7 +184,7 @@ class _Run:
             try:
                 waiting.append(self._read_one(item, following, advance))
             except TranscriptError as error:
-                # It was there when it was found. The others are read; this one is tried again next time.
+                # The file existed during the search. Read the others; the next import retries this one.
                 self.report.warnings.append(Warned(item.key, 0, "unreadable", error.problem))
             following += 1
             done += item.size
@@ -196,13 +196,13 @@ class _Run:
         self.progress(total, total, "")
 
     def _headless_changed(self, item: SessionSource) -> bool:
-        """Whether hooks said after its last line was read that it was headless, or that it was not."""
+        """Whether hooks reported another value for `headless` after the last line was read."""
         if item.headless is None:
             return False
         from holdfast.flows.distill import is_headless
 
-        before = self.store.cursor(item.key)
-        return before is not None and bool(before.digest) and is_headless(before) is not item.headless
+        cursor = self.store.cursor(item.key)
+        return cursor is not None and bool(cursor.digest) and is_headless(cursor) is not item.headless
 
     def _without_forgotten(
         self, changed: Sequence[SessionSource], sessions: Mapping[str, str]
@@ -241,7 +241,7 @@ class _Run:
                 root = self.store.root_of(cursor.session) if cursor.session != cursor.own else cursor.session
                 forgotten = root in self.denied.sessions
                 if forgotten:
-                    # Its lines stay claimed: a fork that repeats them does not count them for itself.
+                    # Its lines stay claimed, so that a fork that repeats them does not count them.
                     cursor = replace(cursor, reader=b"", digest=b"")
                 self.store.put(replace(cursor, session=root))
                 self.store.adopt(cursor.own, root)
@@ -258,22 +258,23 @@ class _Run:
         return sessions - {""} - self.denied.sessions
 
     def _update_memory(self, sessions: set[str]) -> None:
-        """Writes rows and records of sessions that were read on, or whose row is gone.
+        """Writes rows and records of sessions with new lines, or without a row.
 
-        Rows first, then the marks: a row that is written twice is recognised, a lost one would be lost. Without
-        `rows` the sessions go on: only their records are updated, and other sessions stay marked.
+        Rows are written before the marks are removed: a row that is written twice is recognised, a missing one is
+        not. Without `rows` the sessions are still running: only their records are updated, and other sessions stay
+        marked.
         """
         ledger = ProjectLedger(self.project)
         entries = ledger.read().entries
         forgotten = {entry.session for entry in entries if entry.forgotten} | self.denied.sessions
-        known = {entry.session: entry for entry in current(entries)} if self.rows else {}
-        due = sessions - forgotten - known.keys()
+        rows_by_session = {entry.session: entry for entry in current(entries)} if self.rows else {}
+        due = sessions - forgotten - rows_by_session.keys()
         settled = due
         if self.rows:
             settled = set(self.store.pending())
             due |= settled - forgotten
         if due or not self.rows:
-            self._write(ledger, known, due)
+            self._write(ledger, rows_by_session, due)
         with self.store.transaction():
             self.store.settle(settled)
 
@@ -291,11 +292,11 @@ class _Run:
                 continue
             record, entry = concluded
             records.append(record)
-            before = known.get(session)
-            if self.rows and (before is None or not _same_row(before, entry)):
+            old_row = known.get(session)
+            if self.rows and (old_row is None or not _same_row(old_row, entry)):
                 rows.append(replace(entry, recorded=self.machine.now()))
-                self.report.added += before is None
-                self.report.updated += before is not None
+                self.report.added += old_row is None
+                self.report.updated += old_row is not None
         rows.sort(key=lambda row: (row.timestamp is not None, row.timestamp))
         with names_together():
             if rows:
@@ -308,7 +309,7 @@ class _Run:
         self._written = {record.session for record in records}
 
     def _count(self, sources: Sequence[SessionSource]) -> None:
-        """Counts sessions that were looked at, and those that an interrupted import had left to be written."""
+        """Counts the sessions of these sources, and those left over from an interrupted import."""
         self.report.sessions = len(self._sessions_of(sources) | self._written)
         stamps = self.store.stamps() if self.denied.sessions else {}
         sessions = {stamps[source.key][1] for source in sources if source.key in stamps}
@@ -318,9 +319,9 @@ class _Run:
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Pauses the garbage collector: reading makes many objects without cycles, and searching them takes a tenth.
+    """Pauses the garbage collector: reading creates many objects without cycles, and scanning them costs 10% of it.
 
-    The objects are frozen afterwards, so that the collector skips them at once and when the process ends.
+    The objects are frozen afterwards, so that the collector skips them from then on, also at exit.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -337,7 +338,7 @@ def _same_row(before: LedgerEntry, after: LedgerEntry) -> bool:
 
 
 def _marks(path: Path, position: int) -> bytes:
-    """Hashes of the file's beginning and of the bytes before the position, to notice another file at its path."""
+    """Hashes of the start of the file and of the bytes before the position, to detect another file at its path."""
     try:
         start = part_of(path, 0, min(position, MARK_BYTES))
         end = part_of(path, max(position - MARK_BYTES, 0), min(position, MARK_BYTES))

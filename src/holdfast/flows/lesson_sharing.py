@@ -1,4 +1,4 @@
-"""Lessons between people: shared through git by their owner, inert in a clone until a person agrees to them."""
+"""Shares lessons through git. In a clone, a shared lesson has no effect until a person trusts it."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _RULES = (".holdfast/.gitignore", ".holdfast/.gitattributes")
 
 
 def share(machine: Machine, project: Project, names: Sequence[str], *, instead: bool = False) -> list[str]:
-    """Writes lessons to `.holdfast/lessons/` and lets git track them; the commit is left to their owner.
+    """Writes lessons to `.holdfast/lessons/` and stages them; the owner makes the commit.
 
-    Theirs from now on is what the rules say and which sessions taught them; the lines of evidence stay here, and so
-    does the lesson itself. Returns what was staged.
+    Others get the rules and the ids of the sessions that taught them. The lines of evidence stay here, and so does
+    the local copy of the lesson. Returns the staged paths.
     """
     if not git_text(project.root, "rev-parse", "--git-dir"):
         raise UsageError(
@@ -39,13 +39,13 @@ def share(machine: Machine, project: Project, names: Sequence[str], *, instead: 
 
     def decide(shelf: Shelf, one: LessonStatus, changes: Changes) -> Place:
         name = one.lesson.name
-        if one.place == "candidates":  # a lesson that is good enough for others is active here
+        if one.place == "candidates":  # a lesson that is good enough to share is active here
             changes.lessons["local", name] = one.stored.data
             changes.lessons["candidates", name] = None
-        there = shelf.shared.get(name)
-        given = shelf.trust.given(name, there.data) if there else None
-        is_ours = there is None or (given is not None and given.by == "share")
-        if there is not None and not is_ours and not instead and there.lesson.rules != one.lesson.rules:
+        shared = shelf.shared.get(name)
+        grant = shelf.trust.given(name, shared.data) if shared else None
+        is_ours = shared is None or (grant is not None and grant.by == "share")
+        if shared is not None and not is_ours and not instead and shared.lesson.rules != one.lesson.rules:
             raise UsageError(
                 f"somebody else's lesson {name!r} is shared here",
                 fix=f"Look at it: holdfast lessons trust {name}. Say --replace to put yours in its place",
@@ -54,18 +54,18 @@ def share(machine: Machine, project: Project, names: Sequence[str], *, instead: 
         changes.choices = (changes.choices or shelf.choices).share(name)
         return "shared"
 
-    done = change_each(machine, project, names, places, decide, "lessons share")
-    staged = _staged(machine, project, [one.lesson.name for one in done])
+    handled = change_each(machine, project, names, places, decide, "lessons share")
+    staged = _staged(machine, project, [one.lesson.name for one in handled])
     refresh(machine, project)
     return staged
 
 
 def _staged(machine: Machine, project: Project, names: Sequence[str]) -> list[str]:
-    """Lets git track what was written there; it is trusted, for this machine wrote it."""
+    """Stages the shared files. They are trusted, because this machine wrote them."""
     project.write_ignore_rules(lessons=True)
-    written = lesson_store(machine, project).read()
-    ours = {name: found.data for name in names if (found := written.shared.get(name)) is not None}
-    written.trust.give(ours, machine.now().timestamp(), "share")
+    shelf = lesson_store(machine, project).read()
+    ours = {name: entry.data for name in names if (entry := shelf.shared.get(name)) is not None}
+    shelf.trust.give(ours, machine.now().timestamp(), "share")
     staged = [*(f".holdfast/lessons/{name}.md" for name in ours), *_RULES]
     _git_or_fail(project, "add", "--force", *staged)
     return staged
@@ -77,7 +77,7 @@ def _for_others(machine: Machine, lesson: Lesson) -> Lesson:
 
 
 def unshare(machine: Machine, project: Project, names: Sequence[str]) -> list[Handled]:
-    """Takes lessons out of the repository and keeps them here. What git has recorded stays in its history."""
+    """Removes lessons from the repository and keeps them here. Commits that contain them stay in the history."""
 
     def decide(shelf: Shelf, one: LessonStatus, changes: Changes) -> Place:
         name = one.lesson.name
@@ -104,31 +104,31 @@ def _untrack(project: Project, names: Sequence[str]) -> None:
 def share_as_before(
     machine: Machine, project: Project, was: Choices, now: Choices
 ) -> tuple[list[str], list[str]]:
-    """After `undo`: the repository has what was shared then. Names that were taken out, and those put back."""
+    """Restores what was shared, after `undo`. Returns the names that were removed and those that were put back."""
     store = lesson_store(machine, project)
     shelf = store.read()
-    gone = [name for name in was.shared if name not in now.shared and shelf.shared.get(name) is not None]
-    again = {
-        name: _for_others(machine, found.lesson)
+    removed = [name for name in was.shared if name not in now.shared and shelf.shared.get(name) is not None]
+    restored = {
+        name: _for_others(machine, entry.lesson)
         for name in now.shared
-        if name not in was.shared and shelf.shared.get(name) is None and (found := shelf.local.get(name))
+        if name not in was.shared and shelf.shared.get(name) is None and (entry := shelf.local.get(name))
     }
-    if gone:
-        _untrack(project, gone)
-    if gone or again:
-        lessons = {**dict.fromkeys(gone), **again}
+    if removed:
+        _untrack(project, removed)
+    if removed or restored:
+        lessons = {**dict.fromkeys(removed), **restored}
         store.change(
             lambda shelf: Changes(lessons={("shared", name): new for name, new in lessons.items()}), "undo"
         )
-    if again:
-        _staged(machine, project, list(again))
-    elif gone and not store.read().shared.lessons:
+    if restored:
+        _staged(machine, project, list(restored))
+    elif removed and not store.read().shared.lessons:
         project.write_ignore_rules(lessons=False)
-    return gone, list(again)
+    return removed, list(restored)
 
 
 def _shared(machine: Machine, project: Project) -> list[LessonStatus]:
-    return [one for one in read_lessons(machine, project).lessons if one.place == "shared"]
+    return [status for status in read_lessons(machine, project).lessons if status.place == "shared"]
 
 
 def _git_or_fail(project: Project, *arguments: str) -> None:
@@ -139,37 +139,37 @@ def _git_or_fail(project: Project, *arguments: str) -> None:
 
 
 def to_trust(machine: Machine, project: Project, names: Sequence[str] = ()) -> list[LessonStatus]:
-    """The shared lessons that are not trusted yet: those named, or all."""
-    seen = _shared(machine, project)
+    """The shared lessons that are not trusted yet, all or those in `names`."""
+    shared = _shared(machine, project)
     if not names:
-        return [one for one in seen if one.state == "untrusted"]
-    chosen = [pick(seen, name, ("shared",)) for name in dict.fromkeys(names)]
-    rejected = [one.lesson.name for one in chosen if one.state == "rejected"]
+        return [status for status in shared if status.state == "untrusted"]
+    chosen = [pick(shared, name, ("shared",)) for name in dict.fromkeys(names)]
+    rejected = [status.lesson.name for status in chosen if status.state == "rejected"]
     if rejected:
         raise UsageError(
             f"you rejected the lesson {rejected[0]!r}",
             fix="holdfast undo takes that back; so does lessons add",
         )
-    return [one for one in chosen if one.state == "untrusted"]
+    return [status for status in chosen if status.state == "untrusted"]
 
 
 def agree(machine: Machine, project: Project, seen: Iterable[LessonStatus]) -> None:
-    """Trusts exactly the bytes that were read for these; what has changed since is not what was agreed to."""
-    contents = {one.lesson.name: one.stored.data for one in seen}
+    """Trusts exactly the bytes that the person saw; a file that has changed since is not trusted."""
+    contents = {status.lesson.name: status.stored.data for status in seen}
     if contents:
         project.prepare()
         store = lesson_store(machine, project)
         store.read().trust.give(contents, machine.now().timestamp(), "trust")
-        read_lessons(machine, project)  # what they depend on is as it is now
+        read_lessons(machine, project)  # records the fingerprints of what they depend on
         refresh(machine, project)
 
 
 def revoke(machine: Machine, project: Project, names: Sequence[str]) -> list[str]:
-    """Takes trust away again; the names it was taken from."""
-    seen = _shared(machine, project)
-    chosen = [pick(seen, name, ("shared",)).lesson.name for name in names]
+    """Revokes trust. Returns the names of the lessons."""
+    shared = _shared(machine, project)
+    chosen = [pick(shared, name, ("shared",)).lesson.name for name in names]
     if not chosen:
-        chosen = [one.lesson.name for one in seen if one.state in ("active", "muted")]
+        chosen = [status.lesson.name for status in shared if status.state in ("active", "muted")]
     if not chosen:
         raise NotFound("no shared lesson is trusted here", fix="holdfast lessons list shows them")
     lesson_store(machine, project).read().trust.revoke(chosen)
@@ -178,33 +178,33 @@ def revoke(machine: Machine, project: Project, names: Sequence[str]) -> list[str
 
 
 def edit(machine: Machine, project: Project, name: str) -> LessonStatus:
-    """Opens the file in $VISUAL or $EDITOR and reads it again without secrets. What it says counts as learned here.
+    """Opens the file in $VISUAL or $EDITOR and stores the result without secrets. Its rules count as learned here.
 
-    Raises NotALesson when it is none any more.
+    Raises NotALesson if the result is not a lesson.
     """
     store = lesson_store(machine, project, new_group())
-    before = pick(states(machine, store.read()), name)
+    status = pick(states(machine, store.read()), name)
     editor = machine.env.get("VISUAL") or machine.env.get("EDITOR")
     if not editor:
         raise UsageError("no editor is set", fix="Set EDITOR, such as export EDITOR=nano")
-    path = before.stored.path
+    path = status.stored.path
     try:
-        done = subprocess.run([*shlex.split(editor), str(path)], check=False)
+        process = subprocess.run([*shlex.split(editor), str(path)], check=False)
     except (OSError, ValueError) as error:
         raise UsageError(
             f"{editor!r} cannot be run: {error}", fix="Set EDITOR to a program that can"
         ) from error
-    if done.returncode:
-        raise StoreError(f"{editor!r} ended with exit code {done.returncode}", where=str(path))
-    written = read_file(path, path.name)
-    text = machine.clean(written.data.decode("utf-8"))
-    kept = parse_stored(path, written.lesson.name, text.encode("utf-8"), path.name)
+    if process.returncode:
+        raise StoreError(f"{editor!r} ended with exit code {process.returncode}", where=str(path))
+    edited = read_file(path, path.name)
+    text = machine.clean(edited.data.decode("utf-8"))
+    stored = parse_stored(path, edited.lesson.name, text.encode("utf-8"), path.name)
 
     def adopt(shelf: Shelf) -> Changes:
-        taught = [(rule, before.lesson.sessions or ("by hand",)) for rule in kept.lesson.rules]
+        taught = [(rule, status.lesson.sessions or ("by hand",)) for rule in stored.lesson.rules]
         return Changes(
-            lessons={(before.place, kept.lesson.name): kept.data}, record=shelf.record.capture(taught)
+            lessons={(status.place, stored.lesson.name): stored.data}, record=shelf.record.capture(taught)
         )
 
     store.change(adopt, "lessons review")
-    return pick(states(machine, store.read()), before.lesson.name)
+    return pick(states(machine, store.read()), status.lesson.name)

@@ -1,7 +1,7 @@
-"""Keeps lessons up to date: refreshes stale ones, and reads sessions again that an older holdfast could not learn from.
+"""Keeps lessons up to date: refreshes stale ones, and rereads sessions that an older holdfast could not learn from.
 
-A stale lesson is updated from the repository and from recent sessions, confirmed, or retired. Of a session that is read
-again only its experience and the names that it wrote change: its row, record and cursor stay.
+A stale lesson is updated from the repository and from recent sessions, confirmed, or retired. Rereading a session
+changes only its experience and the names that it wrote: its row, record and cursor stay.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.versions import new_group
 
-ENOUGH_SESSIONS = 3  # since the change: a lesson that none of them met is over
+ENOUGH_SESSIONS = 3  # since the change: if none of them confirms a lesson, it is over
 OWN: tuple[Place, ...] = ("local", "candidates")
 _SHORTEST_VALUE = 3
 Progress = Callable[[int, int, str], None]
 
 
 class Refreshed(NamedTuple):
-    """What became of a stale lesson, and what showed it. `left`: only a person can tell whether it still holds."""
+    """What happened to a stale lesson, and why. `left`: only a person can decide whether it still holds."""
 
     lesson: Lesson
     done: Literal["rewritten", "kept", "retired", "left"]
@@ -59,7 +59,7 @@ class Refreshed(NamedTuple):
 
 
 class Relearned(Struct, kw_only=True):
-    """How many sessions were behind, how many of them were read again, and of how many nothing is left to read."""
+    """Counts: sessions that were behind, sessions that were reread, and sessions whose transcript is gone."""
 
     behind: int = 0
     read: int = 0
@@ -68,16 +68,16 @@ class Relearned(Struct, kw_only=True):
 
 
 def stale(machine: Machine, project: Project) -> list[LessonStatus]:
-    """The lessons that are skipped because something they depend on has changed; `drift` says what."""
-    return [one for one in read_lessons(machine, project).lessons if one.state == "stale"]
+    """Lessons that are not used because something they depend on has changed; `drift` says what."""
+    return [status for status in read_lessons(machine, project).lessons if status.state == "stale"]
 
 
 def refresh(
     machine: Machine, project: Project, names: Sequence[str] = (), *, keep: bool = False
 ) -> list[Refreshed]:
-    """Brings stale lessons of this project up to date, those named or all; `keep`: they hold as they are."""
-    found = [one for one in stale(machine, project) if one.place in OWN]
-    chosen = [pick(found, name, OWN) for name in dict.fromkeys(names)] if names else found
+    """Brings stale lessons of this project up to date, all or those in `names`; `keep` confirms them as they are."""
+    eligible = [status for status in stale(machine, project) if status.place in OWN]
+    chosen = [pick(eligible, name, OWN) for name in dict.fromkeys(names)] if names else eligible
     if not chosen:
         return []
     project.prepare()
@@ -87,17 +87,24 @@ def refresh(
     def change(shelf: Shelf) -> Changes:
         done.clear()
         changes, seen = Changes(), states(machine, shelf)
-        for one in chosen:
-            now = pick([other for other in seen if other.place == one.place], one.lesson.name, OWN)
+        for picked in chosen:
+            now = pick(
+                [candidate for candidate in seen if candidate.place == picked.place], picked.lesson.name, OWN
+            )
             lesson = replace(now.lesson, fingerprint=shelf.record.against(now.lesson))
-            others = {rule for other in seen if other.stored != now.stored for rule in other.lesson.rules}
+            others = {
+                rule
+                for candidate in seen
+                if candidate.stored != now.stored
+                for rule in candidate.lesson.rules
+            }
             taken = {*others, *shelf.choices.rejected_rules()}
-            result = _refreshed(machine, project, lesson, one.drift, None if keep else (sessions, taken))
+            result = _refreshed(machine, project, lesson, picked.drift, None if keep else (sessions, taken))
             done.append(result)
             if result.done == "retired":
-                changes.lessons[one.place, one.lesson.name] = None
+                changes.lessons[picked.place, picked.lesson.name] = None
             elif result.done != "left":
-                changes.lessons[one.place, one.lesson.name] = result.lesson
+                changes.lessons[picked.place, picked.lesson.name] = result.lesson
                 record = changes.record or shelf.record
                 taught = zip(now.lesson.rules, result.lesson.rules, strict=False)
                 changes.record = record.capture(
@@ -117,27 +124,27 @@ def _refreshed(
     drift: tuple[str, ...],
     asked: tuple[RecentSessions, set[str]] | None,
 ) -> Refreshed:
-    """Sessions since the change come first: they tried it. `asked` is None where a person said that it holds."""
+    """Recent sessions count first, because they tried the rule. `asked` is None if a person confirmed the lesson."""
     verdicts = check_fingerprints(machine, project, lesson.fingerprint).verdicts
     if asked is None:
         return Refreshed(_with_hashes(lesson, lesson.rules, verdicts), "kept", drift, "person")
     recent, taken = asked
-    again, is_over = recent.rediscover(lesson, verdicts, taken)
-    if again is not None:
-        return Refreshed(again, _done(lesson, again), drift, "sessions")
+    rediscovered, is_over = recent.rediscover(lesson, verdicts, taken)
+    if rediscovered is not None:
+        return Refreshed(rediscovered, _done(lesson, rediscovered), drift, "sessions")
     if all(isinstance(verdict, Missing) for verdict in verdicts):
         return Refreshed(lesson, "retired", drift, "repository")
     rules = _as_the_repository_says(lesson, verdicts)
     if rules is not None:
-        new = _with_hashes(lesson, rules, verdicts)
-        return Refreshed(new, _done(lesson, new), drift, "repository")
+        updated = _with_hashes(lesson, rules, verdicts)
+        return Refreshed(updated, _done(lesson, updated), drift, "repository")
     if is_over:
         return Refreshed(lesson, "retired", drift, "sessions")
     return Refreshed(lesson, "left", drift)
 
 
 class RecentSessions:
-    """The sessions of a project, and what they show of lessons."""
+    """The sessions of a project, and what they show about lessons."""
 
     def __init__(self, machine: Machine, project: Project) -> None:
         self._machine, self._project = machine, project
@@ -149,45 +156,45 @@ class RecentSessions:
     def rediscover(
         self, lesson: Lesson, verdicts: Sequence[Verdict], taken: Collection[str]
     ) -> tuple[Lesson | None, bool]:
-        """The lesson as sessions show it since the change, or None; and whether it is over.
+        """The lesson as sessions since the change show it, or None; and whether the lesson is over.
 
-        It is over when they had their chance to meet it and did not. `taken` are rules of other lessons, and rules
-        that were rejected.
+        It is over if enough sessions ran and none of them confirmed it. `taken` are the rules of other lessons, and
+        rejected rules.
         """
-        moment = max((self._changed_at(one) for one in verdicts if not isinstance(one, Same)), default=0.0)
+        moment = max((self._changed_at(v) for v in verdicts if not isinstance(v, Same)), default=0.0)
         recent = since(self._lived, moment)
         if not recent or not moment:
             return None, False
         exists = known_here(self._project, self._lived, only_checkout=True)
-        found = [shown_again(rule, recent, exists, taken) for rule in lesson.rules]
-        again = [one for one in found if one is not None and not _unwanted(one, lesson, taken)]
+        candidates = [shown_again(rule, recent, exists, taken) for rule in lesson.rules]
+        again = [new for new in candidates if new is not None and not _unwanted(new, lesson, taken)]
         if len(again) == len(lesson.rules):
             return self._renewed(lesson, again), False
-        gone = learned(recent, exists).contradicted
+        falsified = learned(recent, exists).contradicted
         begun = sum(1 for session in recent if (session.started or 0.0) >= moment)
         over = begun >= ENOUGH_SESSIONS or all(
-            any(same_rule(rule, one) for one in gone) for rule in lesson.rules
+            any(same_rule(rule, wrong) for wrong in falsified) for rule in lesson.rules
         )
-        # A lesson that a person wrote was never seen in sessions: that it is not seen now says nothing.
+        # A lesson that a person wrote was never seen in sessions, so its absence proves nothing.
         return None, over and bool(lesson.sessions) and not again
 
     def _renewed(self, lesson: Lesson, again: Sequence[Lesson]) -> Lesson:
-        new = lesson
-        for one in again:
-            new = united(new, replace(one, rules=(), fingerprint=()))
+        merged = lesson
+        for lesson_form in again:
+            merged = united(merged, replace(lesson_form, rules=(), fingerprint=()))
         digest_of = lesson_store(self._machine, self._project).digest_of
-        wanted = {item.target: item.digest for one in again for item in one.fingerprint}
+        digests = {item.target: item.digest for lesson_form in again for item in lesson_form.fingerprint}
         prints = [
-            Fingerprint(target=target, digest=wanted[target] or digest)
-            for target in wanted
+            Fingerprint(target=target, digest=digests[target] or digest)
+            for target in digests
             if (digest := digest_of(target))
         ]
-        rules = tuple(dict.fromkeys(one.rules[0] for one in again))
-        renewed = clean(self._machine, replace(new, rules=rules))
+        rules = tuple(dict.fromkeys(lesson_form.rules[0] for lesson_form in again))
+        renewed = clean(self._machine, replace(merged, rules=rules))
         return replace(renewed, fingerprint=tuple(prints), captured_at=lesson.captured_at)
 
     def _changed_at(self, verdict: Verdict) -> float:
-        """When it came to be as it is; of what is gone, when something last changed where it lay."""
+        """When the target last changed; for a missing one, when the nearest existing folder last changed."""
         target = verdict.to if isinstance(verdict, Renamed) else verdict.target
         path = self._project.root / target.partition("#")[0].rstrip("/")
         while True:
@@ -200,7 +207,7 @@ class RecentSessions:
 
 
 def _unwanted(one: Lesson, lesson: Lesson, taken: Collection[str]) -> bool:
-    """Whether a new form is something that stands elsewhere, or was rejected; a lesson's own rule never is."""
+    """Whether a new rule is already in another lesson or was rejected. A lesson's own rule is always wanted."""
     rule = one.rules[0]
     return rule not in lesson.rules and any(same_rule(rule, other) for other in taken)
 
@@ -222,20 +229,20 @@ def _with_hashes(lesson: Lesson, rules: Sequence[str], verdicts: Sequence[Verdic
 
 
 def _as_the_repository_says(lesson: Lesson, verdicts: Sequence[Verdict]) -> list[str] | None:
-    """The rules with what changed put in its place; None where the repository alone does not tell."""
+    """The rules with the changed names and values substituted; None if the repository alone cannot decide."""
     rules = list(lesson.rules)
-    for was_there, verdict in zip(lesson.fingerprint, verdicts, strict=True):
-        before = list(rules)
+    for fingerprint, verdict in zip(lesson.fingerprint, verdicts, strict=True):
+        previous = list(rules)
         if isinstance(verdict, Renamed):
             to = verdict.to.partition("#")[0]
             rules = [rule.replace(verdict.target.partition("#")[0], to) for rule in rules]
-            if not verdict.same and was_there.digest != PRESENT:
+            if not verdict.same and fingerprint.digest != PRESENT:
                 return None
         elif isinstance(verdict, Changed):
             was, now = verdict.what.partition(" → ")[::2]
             if now and len(was) >= _SHORTEST_VALUE:
                 rules = [rule.replace(was, now) for rule in rules]
-            if rules == before and not _only_calls(lesson, verdict.target):
+            if rules == previous and not _only_calls(lesson, verdict.target):
                 return None
         elif isinstance(verdict, Missing):
             return None
@@ -243,24 +250,24 @@ def _as_the_repository_says(lesson: Lesson, verdicts: Sequence[Verdict]) -> list
 
 
 def _only_calls(lesson: Lesson, target: str) -> bool:
-    """Whether a lesson names a task that is still defined: what the task does may change, its name is the lesson."""
+    """Whether a lesson only names a task that is still defined: the lesson is its name, not what the task does."""
     task = target.partition("#")[2].rpartition(".")[2]
     return lesson.kind == "command" and bool(task) and all(task in rule for rule in lesson.rules)
 
 
 def behind(project: Project) -> int:
-    """Sessions that were read by a holdfast that knew less of what can be learned from them."""
+    """The number of sessions that were read by a version that learned less from them."""
     return sum(session.experience.format < EXPERIENCE_FORMAT for session in lived_here(project))
 
 
 def relearn(
     machine: Machine, project: Project, progress: Progress | None = None, *, everything: bool = False
 ) -> Relearned:
-    """Reads those sessions again, or with `everything` all of them, and proposes what all sessions teach."""
+    """Rereads the sessions that are behind, or all with `everything`, and proposes the resulting lessons."""
     done = Relearned()
     if not project.capture.exists():
         return done
-    before = {one.lesson.id for one in read_lessons(machine, project).lessons}
+    known_ids = {status.lesson.id for status in read_lessons(machine, project).lessons}
     with files.lock(project.lock("import")):
         store = CaptureStore(project.capture)
         try:
@@ -270,7 +277,7 @@ def relearn(
     if done.behind:
         learn(machine, project)
         prepare_again(machine, project)
-    done.lessons = sum(one.lesson.id not in before for one in read_lessons(machine, project).lessons)
+    done.lessons = sum(status.lesson.id not in known_ids for status in read_lessons(machine, project).lessons)
     return done
 
 
@@ -286,27 +293,27 @@ def _read_again(
 
     denied = Denied(project.memory)
     conclusions = Conclusions(machine, project, denied)
-    wanted = [
+    records = [
         record
         for record in store.all_records()
         if record.session not in denied.sessions
         and (everything or record.experience.format < EXPERIENCE_FORMAT)
     ]
-    done.behind = len(wanted)
-    cursors = {record.session: store.cursors_of(record.session) for record in wanted}
-    total = sum(cursor.stamp.size for known in cursors.values() for cursor in known)
+    done.behind = len(records)
+    cursors = {record.session: store.cursors_of(record.session) for record in records}
+    total = sum(cursor.stamp.size for session_cursors in cursors.values() for cursor in session_cursors)
     at = 0
-    for record in wanted:
-        again: list[SourceCursor] = []
+    for record in records:
+        sources: list[SourceCursor] = []
         for cursor in cursors[record.session]:
             progress(at, total, Path(cursor.path).name)
-            again += _read_source(machine, store, cursor, denied)
+            sources += _read_source(machine, store, cursor, denied)
             at += cursor.stamp.size
-        concluded = conclusions.of(record.session, again) if again else None
+        concluded = conclusions.of(record.session, sources) if sources else None
         fresh = concluded[0] if concluded else record
         experience = replace(fresh.experience, format=EXPERIENCE_FORMAT)
         with store.transaction():
-            # Also where nothing is left to read, so that it is not looked for again.
+            # Also if the transcript is gone, so that the next run does not look for it again.
             store.put_record(replace(record, experience=experience, named=fresh.named))
         done.read += concluded is not None
         done.gone += concluded is None
@@ -316,7 +323,7 @@ def _read_again(
 def _read_source(
     machine: Machine, store: CaptureStore, cursor: SourceCursor, denied: Denied
 ) -> list[SourceCursor]:
-    """One transcript, as far as its lines are its own; nothing when it is gone, or was never a file of its own."""
+    """The lines of a transcript that belong to it; nothing if the file is gone, or the session has no own file."""
     from holdfast.flows.distill import read_source
 
     path, importer = Path(cursor.path), BY_AGENT.get(cursor.agent)
@@ -332,7 +339,7 @@ def _read_source(
 
 
 class _AsClaimed:
-    """Whose a line is, as it was settled when it was first read; claims nothing."""
+    """Looks up which source owns a line, as recorded when the line was first read. Makes no claims."""
 
     def __init__(self, run: ClaimRun, source: int) -> None:
         self._run, self._source = run, source

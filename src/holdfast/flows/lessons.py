@@ -1,4 +1,4 @@
-"""What a person does with lessons: list, promote, reject, mute, remove, add by hand."""
+"""The commands on lessons: list, promote, reject, mute, remove, add."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _DAY_S = 86_400.0
 
 
 class Listed(NamedTuple):
-    """Every lesson, the stale ones marked, and a line for each file that is none."""
+    """All lessons, the stale ones marked, and a line for each file that is not a lesson."""
 
     lessons: list[LessonStatus]
     problems: list[str]
 
 
 class Handled(NamedTuple):
-    """What was done to a lesson: where it lies, or lay."""
+    """A lesson that was changed: where it was, and where it is now."""
 
     lesson: Lesson
     place: Place
@@ -58,30 +58,30 @@ def read_lessons(machine: Machine, project: Project) -> Listed:
 
 
 def shown(machine: Machine, project: Project, lessons: Iterable[Lesson]) -> None:
-    """Starts the clock of promotion for candidates that a person sees."""
+    """Starts the promotion clock of candidates that a person has seen."""
     lesson_store(machine, project).mark_shown([rule for lesson in lessons for rule in lesson.rules])
 
 
 def pick(seen: Sequence[LessonStatus], wanted: str, places: Sequence[Place] = _PRECEDENCE) -> LessonStatus:
-    """The lesson of this name or id, whole or the beginning of it; of several places the first that is named."""
+    """The lesson with this name or id, in full or its first characters; if several match, by the order of `places`."""
     typed = wanted.strip()
     if not typed.upper().startswith("L-"):
         safe_name(typed)
-    close = [one for one in seen if typed in (one.lesson.name, one.lesson.id)]
-    close = close or [one for one in seen if one.lesson.name.casefold() == typed.casefold()]
+    close = [status for status in seen if typed in (status.lesson.name, status.lesson.id)]
+    close = close or [status for status in seen if status.lesson.name.casefold() == typed.casefold()]
     close = close or [
-        one
-        for one in seen
-        if one.lesson.name.startswith(typed) or one.lesson.id.casefold().startswith(typed.casefold())
+        status
+        for status in seen
+        if status.lesson.name.startswith(typed) or status.lesson.id.casefold().startswith(typed.casefold())
     ]
-    names = sorted({one.lesson.name for one in close})
+    names = sorted({status.lesson.name for status in close})
     if len(names) > 1:
         more = ", …" if len(names) > 6 else ""
         raise NotFound(f"{typed!r} may be {', '.join(names[:6])}{more}", fix="Type more of the name")
     for place in places:
-        for one in close:
-            if one.place == place:
-                return one
+        for status in close:
+            if status.place == place:
+                return status
     if close:
         fix = LISTING
         if close[0].state == "untrusted":
@@ -93,16 +93,16 @@ def pick(seen: Sequence[LessonStatus], wanted: str, places: Sequence[Place] = _P
 def promote(
     machine: Machine, project: Project, names: Sequence[str], *, personal: bool = False
 ) -> list[Handled]:
-    """Candidates become active: here, or with `personal` in every project of this user."""
+    """Makes candidates active: here, or with `personal` in every project of this user."""
     places: tuple[Place, ...] = ("candidates", "local") if personal else ("candidates",)
 
     into: Place = "personal" if personal else "local"
 
     def decide(shelf: Shelf, one: LessonStatus, changes: Changes) -> Place:
-        there = shelf.folder(into).get(one.lesson.name)
-        # Into a new file it goes as it is, with whatever a person wrote beside the rules.
+        existing = shelf.folder(into).get(one.lesson.name)
+        # A new file gets the bytes unchanged, with everything a person wrote besides the rules.
         changes.lessons[into, one.lesson.name] = (
-            united(there.lesson, one.lesson) if there else one.stored.data
+            united(existing.lesson, one.lesson) if existing else one.stored.data
         )
         changes.lessons[one.place, one.lesson.name] = None
         changes.choices = (changes.choices or shelf.choices).unmute(one.lesson.name).readmit(one.lesson.rules)
@@ -112,7 +112,7 @@ def promote(
 
 
 def reject(machine: Machine, project: Project, names: Sequence[str]) -> list[Handled]:
-    """Removes lessons and remembers their rules, so that they do not come back in other words."""
+    """Removes lessons and records their rules, so that they do not come back in other words."""
     now = machine.now().timestamp()
 
     def decide(shelf: Shelf, one: LessonStatus, changes: Changes) -> None:
@@ -124,7 +124,7 @@ def reject(machine: Machine, project: Project, names: Sequence[str]) -> list[Han
 
 
 def mute(machine: Machine, project: Project, names: Sequence[str], days: int | None = None) -> list[Handled]:
-    """Keeps true lessons from being injected: for some days, or until they are unmuted."""
+    """Stops injecting lessons that are true: for some days, or until they are unmuted."""
     until = None if days is None else machine.now().timestamp() + days * _DAY_S
 
     def decide(shelf: Shelf, one: LessonStatus, changes: Changes) -> None:
@@ -135,16 +135,16 @@ def mute(machine: Machine, project: Project, names: Sequence[str], days: int | N
 
 def unmute(machine: Machine, project: Project, names: Sequence[str]) -> list[Handled]:
     def decide(shelf: Shelf, one: LessonStatus, changes: Changes) -> None:
-        before = changes.choices or shelf.choices
-        if one.lesson.name not in before.muted:
+        choices = changes.choices or shelf.choices
+        if one.lesson.name not in choices.muted:
             raise UsageError(f"the lesson {one.lesson.name!r} is not muted", fix=LISTING)
-        changes.choices = before.unmute(one.lesson.name)
+        changes.choices = choices.unmute(one.lesson.name)
 
     return _handle(machine, project, names, _PRECEDENCE, decide, "lessons unmute")
 
 
 def remove(machine: Machine, project: Project, names: Sequence[str]) -> list[Handled]:
-    """Removes the file. A session may teach it again, unlike a lesson that is rejected."""
+    """Removes the file. Unlike a rejected lesson, it may be learned again from a session."""
 
     def decide(shelf: Shelf, one: LessonStatus, changes: Changes) -> None:
         changes.lessons[one.place, one.lesson.name] = None
@@ -160,9 +160,9 @@ def _handle(
     decide: Decide,
     reason: str,
 ) -> list[Handled]:
-    done = change_each(machine, project, names, places, decide, reason)
+    handled = change_each(machine, project, names, places, decide, reason)
     refresh(machine, project)
-    return done
+    return handled
 
 
 def change_each(
@@ -173,18 +173,18 @@ def change_each(
     decide: Decide,
     reason: str,
 ) -> list[Handled]:
-    """Does the same to each lesson that is named, in one go: to all of them or to none."""
+    """Applies `decide` to each of these lessons in one change: to all of them or to none."""
     store = lesson_store(machine, project, new_group())
-    before = states(machine, store.read())
+    lessons_now = states(machine, store.read())
     for name in names:
-        pick(before, name, places)  # an unknown name prepares nothing
+        pick(lessons_now, name, places)  # an unknown name prepares nothing
     project.prepare()
     done: list[Handled] = []
 
     def change(shelf: Shelf) -> Changes:
         changes, lessons = Changes(), states(machine, shelf)
         chosen = [pick(lessons, name, places) for name in dict.fromkeys(names)]
-        done[:] = [Handled(one.lesson, one.place, decide(shelf, one, changes)) for one in chosen]
+        done[:] = [Handled(status.lesson, status.place, decide(shelf, status, changes)) for status in chosen]
         return changes
 
     store.change(change, reason)
@@ -203,8 +203,8 @@ def add(
     personal: bool = False,
     instead: bool = False,
 ) -> Handled:
-    """A lesson in a person's own words, active at once. One of the same name gains the rules, or with `instead` has
-    these alone."""
+    """Adds a lesson in a person's own words, active at once. A lesson of the same name gains the rules; with `instead`
+    it keeps only these."""
     digest_of = lesson_store(machine, project).digest_of
     lesson = Lesson(
         name=safe_name(name),
@@ -222,11 +222,11 @@ def add(
         raise UsageError("a lesson needs a rule", fix="Say it with --rule, once for each")
 
     def merge(there: StoredLesson | None) -> Lesson:
-        new = normal(lesson)
+        added = normal(lesson)
         if there is None:
-            return new
-        kept = replace(there.lesson, rules=()) if instead else there.lesson
-        return united(replace(kept, description=new.description or kept.description), new)
+            return added
+        base = replace(there.lesson, rules=()) if instead else there.lesson
+        return united(replace(base, description=added.description or base.description), added)
 
     written = _write(machine, project, "personal" if personal else "local", name, merge)
     refresh(machine, project)
@@ -258,7 +258,7 @@ def add_file(
         return stored
 
     written = _write(machine, project, "personal" if personal else "local", name, take)
-    read_lessons(machine, project)  # records what it depends on as it is now
+    read_lessons(machine, project)  # records the fingerprints of what it depends on
     refresh(machine, project)
     return written
 
@@ -270,17 +270,19 @@ def _write(
     name: str,
     make: Callable[[StoredLesson | None], Lesson | StoredLesson],
 ) -> Handled:
-    """Writes what `make` makes of the lesson that is there. Its rules are wanted, whatever was rejected before."""
+    """Writes the result of `make`, which gets the existing lesson. Its rules are no longer rejected."""
     written: list[Lesson] = []
 
     def change(shelf: Shelf) -> Changes:
-        new = make(shelf.folder(place).get(name))
-        lesson = new if isinstance(new, Lesson) else new.lesson
-        content = new if isinstance(new, Lesson) else new.data
+        made = make(shelf.folder(place).get(name))
+        lesson = made if isinstance(made, Lesson) else made.lesson
+        content = made if isinstance(made, Lesson) else made.data
         written.append(lesson)
         rejected = shelf.choices.rejected_rules()
-        wanted = [rule for rule in rejected if any(same_rule(rule, own) for own in lesson.rules)]
-        return Changes(lessons={(place, name): content}, choices=shelf.choices.readmit(wanted))
+        readmitted = [
+            rule for rule in rejected if any(same_rule(rule, new_rule) for new_rule in lesson.rules)
+        ]
+        return Changes(lessons={(place, name): content}, choices=shelf.choices.readmit(readmitted))
 
     project.prepare()
     lesson_store(machine, project, new_group()).change(change, "lessons add")
@@ -288,12 +290,12 @@ def _write(
 
 
 def _line(machine: Machine, text: str, what: str) -> str:
-    kept = " ".join(machine.clean(text).split())
-    if len(kept) > LONGEST_RULE:
-        raise UsageError(f"{what} has {len(kept):,} characters, {LONGEST_RULE:,} are allowed", fix="Say less")
-    if reason := why_line_refused(" ".join(text.split())) or why_line_refused(kept):
+    line = " ".join(machine.clean(text).split())
+    if len(line) > LONGEST_RULE:
+        raise UsageError(f"{what} has {len(line):,} characters, {LONGEST_RULE:,} are allowed", fix="Say less")
+    if reason := why_line_refused(" ".join(text.split())) or why_line_refused(line):
         raise UsageError(f"{what} is refused: {reason}", fix="Write it in plain text")
-    return kept
+    return line
 
 
 def _target(target: str) -> str:

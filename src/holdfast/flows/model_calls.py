@@ -1,6 +1,6 @@
-"""Asks the model that the personal configuration names, over HTTP or through a command: once, within a time limit.
+"""Calls the model of the personal configuration, over HTTP or through a command: once, within a time limit.
 
-Callers hold no lock. An error is one line without the key and without text of the endpoint, which may repeat the key.
+Callers hold no lock. An error is one line without the key and without text from the endpoint, which may repeat the key.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LONGEST_S = 120
 _MOST_TRIES = 4  # an endpoint may refuse a field, and then another
 _PIECE = 64 * 1024
 AGENT = "holdfast"
-UNKNOWN_USD = Decimal("0.01")  # what a call of unknown price counts for the day's limit
+UNKNOWN_USD = Decimal("0.01")  # a call of unknown price counts as this much towards the daily limit
 T = TypeVar("T")
 
 _STATUS = {
@@ -67,7 +67,7 @@ def seconds_of(settings: Settings) -> int:
 
 
 def target_of(machine: Machine, settings: Settings) -> str:
-    """Where a question goes, as it may be shown; an error when the configuration names no such place."""
+    """Where a question is sent, for display. Raises ModelError if the configuration is incomplete."""
     if settings.extractor == "command":
         _command_of(settings)
         return f"the command {settings.extractor_command[0]}"
@@ -75,7 +75,7 @@ def target_of(machine: Machine, settings: Settings) -> str:
 
 
 def ask(machine: Machine, settings: Settings, question: Question) -> Answer:
-    """The model's answer. Raises ModelError; Unmetered where the question may have cost something all the same."""
+    """The model's answer. Raises ModelError; Unmetered if the failed call may still have cost something."""
     if settings.extractor == "command":
         return _ask_command(machine, settings, question)
     return _ask_endpoint(endpoint_of(settings, machine.env), question, seconds_of(settings))
@@ -91,11 +91,11 @@ def _command_of(settings: Settings) -> tuple[str, ...]:
 
 
 def _ask_command(machine: Machine, settings: Settings, question: Question) -> Answer:
-    # The command may be an agent, whose own hooks would ask again at its end, and so on for ever.
+    # The command may be an agent whose own hooks would call the model again at its end, in an endless loop.
     env = {**machine.env, "HOLDFAST": "off"}
     text = f"{question.instructions}\n\n{question.text}\n"
     seconds = seconds_of(settings)
-    try:  # not in the repository: instructions that lie there for agents are not for this one
+    try:  # not in the repository: its agent instructions are not meant for this call
         ran = run_bounded(
             _command_of(settings),
             machine.home,
@@ -135,35 +135,35 @@ def _ask_endpoint(endpoint: Endpoint, question: Question, seconds: int) -> Answe
         sent = without_refused(sent, data[:4000].decode("utf-8", "replace")) if status == 400 else None
         if sent is None:
             break
-    where = _STATUS.get(status) or ("it redirects, which is not followed" if 300 <= status < 400 else "")
-    told = f"it answered {status}" + (f": {where}" if where else "")
-    raise ModelError(told, where=endpoint.url, fix="Nothing was extracted; lessons by rules are kept")
+    reason = _STATUS.get(status) or ("it redirects, which is not followed" if 300 <= status < 400 else "")
+    message = f"it answered {status}" + (f": {reason}" if reason else "")
+    raise ModelError(message, where=endpoint.url, fix="Nothing was extracted; lessons by rules are kept")
 
 
 def _post(endpoint: Endpoint, data: bytes, end: float, seconds: int) -> tuple[int, str, bytes]:
-    """Status, content type and body of the answer, all of it by `end` and within bounds."""
-    # Takes long to load, and most people never ask a model.
+    """Status, content type and body of the answer, within the limits of time and size."""
+    # Imported here: they load slowly, and most people never use a model.
     import http.client
     import urllib.error
     import urllib.request
 
     class Stay(urllib.request.HTTPRedirectHandler):
-        """Follows no redirect: the question is for the configured address only."""
+        """Follows no redirects: the question is sent to the configured address only."""
 
         def redirect_request(self, *_: Any, **__: Any) -> None:
             return None
 
     handlers: list[urllib.request.BaseHandler] = [Stay()]
     if endpoint.loopback:
-        handlers.append(urllib.request.ProxyHandler({}))  # no proxy for this machine
+        handlers.append(urllib.request.ProxyHandler({}))  # no proxy for loopback addresses
     opener = urllib.request.build_opener(*handlers)
     request = urllib.request.Request(endpoint.url, data=data, headers=endpoint.headers, method="POST")
     late = Unmetered(f"no answer within {seconds} s", where=endpoint.url)
-    left = end - time.monotonic()
-    if left <= 0:
+    seconds_left = end - time.monotonic()
+    if seconds_left <= 0:
         raise late
     try:
-        with opener.open(request, timeout=left) as answer:
+        with opener.open(request, timeout=seconds_left) as answer:
             return answer.status, answer.headers.get("content-type") or "", _body(answer, end, late)
     except urllib.error.HTTPError as error:
         with error:
@@ -173,14 +173,14 @@ def _post(endpoint: Endpoint, data: bytes, end: float, seconds: int) -> tuple[in
     except urllib.error.URLError as error:
         if isinstance(error.reason, TimeoutError):
             raise late from None
-        told = getattr(error.reason, "strerror", None) or type(error.reason).__name__
-        raise ModelError(f"it cannot be reached: {told}", where=endpoint.url) from None
+        reason = getattr(error.reason, "strerror", None) or type(error.reason).__name__
+        raise ModelError(f"it cannot be reached: {reason}", where=endpoint.url) from None
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise Unmetered(f"the connection broke: {type(error).__name__}", where=endpoint.url) from None
 
 
 def _body(answer: IO[bytes], end: float, late: ModelError) -> bytes:
-    """Reads the answer piece by piece, so that an endpoint that drips cannot exceed the time limit."""
+    """Reads the answer in pieces, so that a slow endpoint cannot exceed the time limit."""
     read = getattr(answer, "read1", answer.read)
     data = b""
     while piece := read(_PIECE):
@@ -192,11 +192,11 @@ def _body(answer: IO[bytes], end: float, late: ModelError) -> bytes:
     return data
 
 
-# --- what a call costs: a row of the ledger for each, and a limit for the day over all projects -----------
+# --- cost: a ledger row for each call, and a daily limit over all projects ---------------------------------
 
 
 class Meter(Struct, frozen=True):
-    """Asks the model for one purpose, which the rows of its calls have as their goal."""
+    """Calls the model for one purpose, which is the goal in the ledger rows of its calls."""
 
     machine: Machine
     project: Project
@@ -206,9 +206,9 @@ class Meter(Struct, frozen=True):
     def ask(
         self, question: Question, read: Callable[[str], T], row_id: Callable[[], str]
     ) -> tuple[T, Decimal | None]:
-        """What `read` makes of the answer, and what it cost, None when that is unknown.
+        """The result of `read` on the answer, and the cost (None if unknown).
 
-        A call that was sent gets its row, also when its answer is late or of no use.
+        Every call that was sent gets a row, even if its answer is late or useless.
         """
         target_of(self.machine, self.settings)  # a wrong configuration is reported before anything else
         self._check_limit(question)
@@ -223,7 +223,7 @@ class Meter(Struct, frozen=True):
         return value, self._record(row_id(), answer, Outcome.DONE)
 
     def _check_limit(self, question: Question) -> None:
-        """Refuses a call that might exceed what may be spent today."""
+        """Refuses a call that might exceed the daily limit."""
         limit = Decimal(str(self.settings.extractor_daily_usd))
         tokens = count_tokens(question.instructions) + count_tokens(question.text)
         likely = self._price(Usage(input=tokens, output=question.most_output), None)
@@ -275,7 +275,7 @@ def label_of(settings: Settings) -> str:
 
 
 def spent_today(machine: Machine) -> Decimal:
-    """What asking has cost since midnight UTC, in all projects of this user."""
+    """The cost of all model calls since midnight UTC, in all projects of this user."""
     day = machine.now().date()
     begins = datetime.combine(day, datetime.min.time(), machine.now().tzinfo).timestamp()
     spent = Decimal(0)

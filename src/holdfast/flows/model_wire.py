@@ -1,4 +1,4 @@
-"""Two wire formats for one question: what is sent to an endpoint, and what its answer says."""
+"""The two wire formats of model endpoints: builds a request, and parses the response."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holdfast.core.patterns import lazy_regex
 from holdfast.model.events import Usage
 from holdfast.store.settings import Settings
 
-MOST_TOKENS = 10_000_000  # of one answer: a larger figure is none
+MOST_TOKENS = 10_000_000  # of one answer: a larger number is an error
 _VENDORS = {
     "openai": ("https://api.openai.com/v1", "/chat/completions", "OPENAI_API_KEY"),
     "anthropic": ("https://api.anthropic.com/v1", "/messages", "ANTHROPIC_API_KEY"),
@@ -34,7 +34,7 @@ class Question(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """What it said. `usage` is None where it did not say what was used, `usd` its own figure where it states one."""
+    """A model's answer. `usage` is None if the response has none; `usd` is the cost if the response states it."""
 
     text: str
     usage: Usage | None = None
@@ -42,7 +42,7 @@ class Answer(Struct, frozen=True):
 
 
 class Endpoint(Struct, frozen=True):
-    """Where a question goes, and what it is sent with. `key` is never shown."""
+    """Where a question is sent, and with which key. `key` is never displayed."""
 
     style: str
     url: str
@@ -52,20 +52,20 @@ class Endpoint(Struct, frozen=True):
 
     @property
     def headers(self) -> dict[str, str]:
-        own = {"content-type": "application/json", "accept": "application/json", "user-agent": "holdfast"}
+        headers = {"content-type": "application/json", "accept": "application/json", "user-agent": "holdfast"}
         if self.style == "anthropic":
-            own["anthropic-version"] = "2023-06-01"
+            headers["anthropic-version"] = "2023-06-01"
         if self.key:
-            own |= (
+            headers |= (
                 {"x-api-key": self.key}
                 if self.style == "anthropic"
                 else {"authorization": f"Bearer {self.key}"}
             )
-        return own
+        return headers
 
 
 def endpoint_of(settings: Settings, env: Mapping[str, str]) -> Endpoint:
-    """The endpoint as it is configured, with its key; an error when it cannot be asked."""
+    """The configured endpoint with its key. Raises ModelError if the configuration is incomplete or unsafe."""
     style = settings.extractor
     base, path, variable = _VENDORS[style]
     if not settings.extractor_model:
@@ -74,17 +74,21 @@ def endpoint_of(settings: Settings, env: Mapping[str, str]) -> Endpoint:
     loopback = _LOOPBACK.fullmatch(parts.hostname or "") is not None
     if parts.scheme == "http" and not loopback:
         raise ModelError("http is for this machine alone", where=_WHERE, fix="Use https")
-    # A key that happens to lie in the environment goes to its own vendor only.
-    named = settings.extractor_key_env or (variable if not settings.extractor_url else "")
-    key = env.get(named, "").strip() if named else ""
-    if named and not key:
-        # Not by its name: a key that was pasted there by mistake would be shown.
-        told = "the variable that extractor_key_env names" if settings.extractor_key_env else variable
-        raise ModelError(f"{told} is not set", fix="Export the key in the shell that starts your agent")
+    # A vendor's key from the environment is only sent to that vendor.
+    key_variable = settings.extractor_key_env or (variable if not settings.extractor_url else "")
+    key = env.get(key_variable, "").strip() if key_variable else ""
+    if key_variable and not key:
+        # Without the variable's name: it may be a key that was pasted there by mistake.
+        variable_shown = (
+            "the variable that extractor_key_env names" if settings.extractor_key_env else variable
+        )
+        raise ModelError(
+            f"{variable_shown} is not set", fix="Export the key in the shell that starts your agent"
+        )
     if not key.isascii() or not key.isprintable():
         raise ModelError("the key holds what no header can", fix="Export it again")
     trimmed = parts.geturl().rstrip("/")
-    # Given with or without the last steps of its path.
+    # The URL may be given with or without the end of its path.
     url = trimmed if trimmed.endswith(path) else f"{trimmed}{path}"
     if style == "anthropic" and settings.extractor_url and parts.path in ("", "/"):
         url = f"{trimmed}/v1{path}"
@@ -112,7 +116,7 @@ def _address(url: str) -> SplitResult:
 
 
 def body(endpoint: Endpoint, question: Question) -> dict[str, Any]:
-    """The request: no stream, no thinking where that can be said, and the likeliest words."""
+    """The request: no streaming, no thinking if the model allows that, temperature 0."""
     user = {"role": "user", "content": question.text}
     if endpoint.style == "anthropic":
         return {
@@ -123,18 +127,18 @@ def body(endpoint: Endpoint, question: Question) -> dict[str, Any]:
             "system": question.instructions,
             "messages": [user],
         }
-    asked: dict[str, Any] = {
+    request: dict[str, Any] = {
         "model": endpoint.model,
         "messages": [{"role": "system", "content": question.instructions}, user],
         "stream": False,
     }
     if effort := _least_effort(endpoint.model):
-        return {**asked, "max_completion_tokens": question.most_output, "reasoning_effort": effort}
-    return {**asked, "max_tokens": question.most_output, "temperature": 0}
+        return {**request, "max_completion_tokens": question.most_output, "reasoning_effort": effort}
+    return {**request, "max_tokens": question.most_output, "temperature": 0}
 
 
 def _least_effort(model: str) -> str:
-    """How little a model that always reasons can be asked to; '' for others, which do not know the field."""
+    """The lowest effort setting of a reasoning model; '' for other models, which do not have the field."""
     name = model.rpartition("/")[2]
     if re.match(r"gpt-5\.\d", name):
         return "none"
@@ -144,37 +148,37 @@ def _least_effort(model: str) -> str:
 
 
 def without_refused(sent: dict[str, Any], complaint: str) -> dict[str, Any] | None:
-    """The request without the field that an endpoint does not take; None when its complaint is about something else.
+    """The request without the field that an endpoint refused; None if the error is about something else.
 
-    Which model takes which field changes with every generation of them, so what it says is believed.
+    Which model accepts which field changes with every generation, so the error message decides.
     """
     if "max_completion_tokens" in complaint and "max_tokens" in sent:
         rest = {key: value for key, value in sent.items() if key != "max_tokens"}
         return {**rest, "max_completion_tokens": sent["max_tokens"]}
-    named = next((field for field in _LEFT_OUT if field in sent and field in complaint), "")
-    return {key: value for key, value in sent.items() if key != named} if named else None
+    refused = next((field for field in _LEFT_OUT if field in sent and field in complaint), "")
+    return {key: value for key, value in sent.items() if key != refused} if refused else None
 
 
 def answer_in(style: str, data: bytes) -> Answer:
     """The text and the usage of an endpoint's answer."""
     try:
-        said = msgspec.json.decode(data)
+        response = msgspec.json.decode(data)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         raise ModelError("the endpoint's answer is no JSON", fix="Check extractor_url") from None
     if style == "openai":
-        text = _dig(said, "choices", 0, "message", "content")
-        return Answer(text if isinstance(text, str) else "", usage_in(_dig(said, "usage")))
-    content = _dig(said, "content")
+        text = _dig(response, "choices", 0, "message", "content")
+        return Answer(text if isinstance(text, str) else "", usage_in(_dig(response, "usage")))
+    content = _dig(response, "content")
     texts = [
         block["text"]
         for block in (content if isinstance(content, list) else [])
         if _dig(block, "type") == "text" and isinstance(_dig(block, "text"), str)
     ]
-    return Answer("".join(texts), usage_in(_dig(said, "usage")))
+    return Answer("".join(texts), usage_in(_dig(response, "usage")))
 
 
 def _dig(value: Any, *path: str | int) -> Any:
-    """The value that the keys lead to; None where one of them is missing."""
+    """The nested value at these keys; None if one of them is missing."""
     for key in path:
         try:
             value = value[key]
@@ -184,7 +188,7 @@ def _dig(value: Any, *path: str | int) -> Any:
 
 
 def usage_in(value: Any) -> Usage | None:
-    """The tokens of either format; None where it does not say, or says what cannot be."""
+    """The token counts of either format; None if they are missing or impossible."""
     is_openai = _dig(value, "prompt_tokens") is not None
     names = ("prompt_tokens", "completion_tokens") if is_openai else ("input_tokens", "output_tokens")
     prompt, output = (_count(_dig(value, name)) for name in names)
@@ -210,13 +214,15 @@ def command_answer(data: bytes) -> Answer:
     """What a command printed: the JSON itself, or a headless agent's envelope (`result`, `usage`, `total_cost_usd`)."""
     text = data.decode("utf-8", "replace").strip()
     try:
-        said = msgspec.json.decode(text.encode("utf-8"))
+        response = msgspec.json.decode(text.encode("utf-8"))
     except (msgspec.MsgspecError, RecursionError):
         return Answer(text)
-    if not isinstance(said, dict) or not isinstance(said.get("result"), str):
+    if not isinstance(response, dict) or not isinstance(response.get("result"), str):
         return Answer(text)
-    stated = said.get("total_cost_usd")
+    stated = response.get("total_cost_usd")
     usd = float(stated) if isinstance(stated, int | float) and not isinstance(stated, bool) else None
     return Answer(
-        said["result"], usage_in(said.get("usage")), usd if usd is not None and 0 <= usd < 1e6 else None
+        response["result"],
+        usage_in(response.get("usage")),
+        usd if usd is not None and 0 <= usd < 1e6 else None,
     )

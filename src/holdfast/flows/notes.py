@@ -1,4 +1,4 @@
-"""What the commands that keep something by hand share: texts as given, who speaks, ids as typed, the memory."""
+"""Shared by the commands that record notes: cleaning texts, the author, lookup by id, access to the memory."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from holdfast.store.machine import Machine
 from holdfast.store.project import branch_of
 
 T = TypeVar("T")
-LONGEST = 4000  # characters of one text: memory is read line by line, and what is longer is a file
+LONGEST = 4000  # characters of one text: memory is read line by line, and a longer text belongs in a file
 _MOST_NAMED = 6
 _SURROGATE = lazy_regex(r"[\ud800-\udfff]")
 _ID = lazy_regex(r"[DFLNQTX]-[0-9a-z]{0,6}", re.IGNORECASE)
 
 
 def speaker(machine: Machine) -> Owner:
-    """Who runs this command, as far as the environment tells."""
+    """Who runs this command, according to the environment."""
     return "agent" if machine.inside_agent else "user"
 
 
 def optional_text(machine: Machine, text: str | None, what: str) -> str:
-    """A text as it may be stored; UsageError when it is too long."""
+    """A text cleaned for storage. Raises UsageError if it is too long."""
     plain = _SURROGATE.sub("\ufffd", text or "").strip()
     if len(plain) > LONGEST:
         raise UsageError(
@@ -44,10 +44,10 @@ def optional_text(machine: Machine, text: str | None, what: str) -> str:
 
 
 def given_text(machine: Machine, text: str | None, what: str, fix: str) -> str:
-    """A text that must say something; UsageError when it is missing, blank, or nothing may be kept of it."""
-    kept = optional_text(machine, text, what)
-    if kept:
-        return kept
+    """A required text. Raises UsageError if it is missing or blank, or if nothing of it may be stored."""
+    cleaned = optional_text(machine, text, what)
+    if cleaned:
+        return cleaned
     missing = "is missing" if not (text or "").strip() else "is private or one of holdfast's own notes"
     raise UsageError(f"{what} {missing}; nothing was written", fix=fix)
 
@@ -58,13 +58,13 @@ def this_second(machine: Machine) -> float:
 
 
 def memory_here(machine: Machine) -> MemoryStore:
-    """The memory of the project that the branch checked out here works on."""
+    """The memory of the project that the current branch belongs to."""
     return memory_of(machine, machine.project())
 
 
 @contextmanager
 def memory_to_change(machine: Machine) -> Iterator[MemoryStore]:
-    """The same memory, ready to be written; derived files are refreshed afterwards."""
+    """The same memory, ready for writing; derived files are refreshed afterwards."""
     project = machine.project()
     project.prepare()
     yield memory_of(machine, project)
@@ -75,12 +75,12 @@ def memory_to_change(machine: Machine) -> Iterator[MemoryStore]:
 
 
 def is_id(text: str) -> bool:
-    """Whether a text is an id or the beginning of one."""
+    """Whether a text is an id or the start of one."""
     return _ID.fullmatch(text.strip()) is not None
 
 
 def by_id(wanted: str, items: Sequence[T], id_of: Callable[[T], str], noun: str, listing: str) -> T:
-    """The item with this id, whatever its case, or the only one whose id begins so."""
+    """The item with this id, ignoring case, or the only one whose id starts with it."""
     typed = wanted.strip().casefold()
     if not typed:
         raise UsageError(f"the id of the {noun} is empty", fix=f"{listing} shows them")
@@ -109,8 +109,8 @@ class NotedItem(Struct, frozen=True):
 
 
 def note_finding(machine: Machine, text: str, agent: str) -> NotedItem:
-    said = given_text(machine, text, "the finding", "Say what was found, in one sentence")
-    return _note(machine, Finding(text=said, at=this_second(machine)), agent)
+    finding = given_text(machine, text, "the finding", "Say what was found, in one sentence")
+    return _note(machine, Finding(text=finding, at=this_second(machine)), agent)
 
 
 def note_dead_end(machine: Machine, tried: str, failed: str, instead: str, agent: str) -> NotedItem:
@@ -147,5 +147,5 @@ def _ids(entry: LogEntry) -> set[str]:
 
 
 def agent_name(said: str) -> str:
-    """A client's name as a heading may carry it."""
+    """A client's name in a form that is safe in a heading."""
     return _AGENT.sub("-", said.casefold()).strip("-")[:_LONGEST_AGENT] or "agent"

@@ -1,4 +1,4 @@
-"""Reads one place of memory: around a line of a file, or where an id stands; and whole files. Bounded, and clean.
+"""Reads an excerpt of memory, around a line of a file or an id, or a whole file. The length is limited.
 
 A person may have put a secret or hidden text into a file, so everything that is returned is redacted again.
 """
@@ -18,10 +18,10 @@ from holdfast.guard.hidden_text import visible
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
-BEFORE, AFTER = 8, 24  # lines around the one that is meant
+BEFORE, AFTER = 8, 24  # lines around the requested one
 MOST_CHARACTERS = 6_000
 MOST_OF_FILE = 60_000
-MOST_READ = 2_000_000  # of a file: an archive of years is opened by the line
+MOST_READ = 2_000_000  # characters of a file; of a larger archive only the end is read
 _PLACE = lazy_regex(r"(?P<path>.+?)(?::(?P<line>\d{1,9}))?")
 _HELD_BY_THE_INDEX = ("state:", "ledger:", "knowledge:")
 _READABLE_LESSONS = ("active", "candidate", "stale", "muted")  # an untrusted one is not read to an agent
@@ -45,27 +45,27 @@ class Readable(Struct, frozen=True, kw_only=True):
 
 
 def open_place(machine: Machine, project: Project, wanted: str) -> Excerpt:
-    """What stands at `path`, at `path:line`, or where an id or a session stands."""
-    meant = wanted.strip()
-    if not meant or len(meant) > 1_000:
+    """The excerpt at `path`, at `path:line`, or around an id or a session."""
+    target = wanted.strip()
+    if not target or len(target) > 1_000:
         raise UsageError("there is nothing to open", fix="Name an id or a file:line that a search has shown")
-    if meant.casefold().startswith(("l-", "lesson:")):
-        return _lesson(machine, project, meant.removeprefix("lesson:"))
+    if target.casefold().startswith(("l-", "lesson:")):
+        return _lesson(machine, project, target.removeprefix("lesson:"))
     for shown, path in (*memory_files(project), *_shared_ledger(project)):
-        if line := _line_of(meant, project, shown, path):
+        if line := _line_of(target, project, shown, path):
             return _excerpt(machine, shown, _text(project, path), line)
-    if "/lessons/" in meant:
-        return _lesson(machine, project, Path(meant).stem)
-    if meant.startswith(_HELD_BY_THE_INDEX) and (excerpt := _indexed(machine, project, meant)):
+    if "/lessons/" in target:
+        return _lesson(machine, project, Path(target).stem)
+    if target.startswith(_HELD_BY_THE_INDEX) and (excerpt := _indexed(machine, project, target)):
         return excerpt
     raise NotFound(
-        f"nothing in memory is called {visible(meant[:60])!r}",
+        f"nothing in memory is called {visible(target[:60])!r}",
         fix="Name an id or a file:line that a search has shown",
     )
 
 
 def _indexed(machine: Machine, project: Project, id: str) -> Excerpt | None:
-    """What a search has shown under an id that no file says: where it stands, or by itself."""
+    """The search result with an id that is in no file: its place in a file, or its text alone."""
     from holdfast.briefing.search import search
 
     hit = next((hit for hit in search(machine, project, id, 1) if hit.id == id), None)
@@ -85,11 +85,11 @@ def _shared_ledger(project: Project) -> Iterator[tuple[str, Path]]:
 
 
 def _line_of(meant: str, project: Project, shown: str, path: Path) -> int:
-    """The line that is meant, if it is one of this file; 0 if not."""
-    if named := _PLACE.fullmatch(meant):
+    """The number of the requested line if it is in this file; else 0."""
+    if match := _PLACE.fullmatch(meant):
         short = shown.removeprefix(f"{PLACE}/")
-        if named["path"] in (shown, short, str(path)):
-            return max(int(named["line"] or 1), 1)
+        if match["path"] in (shown, short, str(path)):
+            return max(int(match["line"] or 1), 1)
     if sign := _sign(meant):
         for number, line in enumerate(_text(project, path).split("\n"), 1):
             if sign in line:
@@ -98,7 +98,7 @@ def _line_of(meant: str, project: Project, shown: str, path: Path) -> int:
 
 
 def _sign(meant: str) -> str:
-    """What the line of an id or a session holds; '' for anything else."""
+    """The text that marks the line of an id or a session; '' for anything else."""
     if meant.startswith("session:"):
         return f"<!-- session {meant[8:]} ·" if len(meant) > 8 else ""
     letter, _, rest = meant.partition("-")
@@ -111,7 +111,7 @@ def _excerpt(machine: Machine, shown: str, text: str, line: int) -> Excerpt:
     line = min(line, len(lines))
     first, last = max(line - BEFORE, 1), min(line + AFTER, len(lines))
     if shown.endswith(".md") and "<!-- session " in lines[line - 1]:
-        first, last = max(line - AFTER, 1), line  # a session is named at its end
+        first, last = max(line - AFTER, 1), line  # the session id is at the end of an entry
     cut = _cut("\n".join(lines[first - 1 : last]).rstrip(), MOST_CHARACTERS)
     return Excerpt(path=shown, first=first, last=last, total=len(lines), text=cut)
 
@@ -120,18 +120,20 @@ def _lesson(machine: Machine, project: Project, wanted: str) -> Excerpt:
     from holdfast.flows.lessons import pick, read_lessons
     from holdfast.model.memory import content_id
 
-    lessons = [seen for seen in read_lessons(machine, project).lessons if seen.state in _READABLE_LESSONS]
+    lessons = [
+        status for status in read_lessons(machine, project).lessons if status.state in _READABLE_LESSONS
+    ]
     typed = wanted.casefold()
     with_rule = (
-        seen
-        for seen in lessons
-        if any(content_id("L", rule).casefold() == typed for rule in seen.lesson.rules)
+        status
+        for status in lessons
+        if any(content_id("L", rule).casefold() == typed for rule in status.lesson.rules)
     )
-    seen = next(with_rule, None) or pick(lessons, wanted)
-    text = seen.stored.data.decode("utf-8", "replace").rstrip()
+    status = next(with_rule, None) or pick(lessons, wanted)
+    text = status.stored.data.decode("utf-8", "replace").rstrip()
     total = text.count("\n") + 1
     return Excerpt(
-        path=f"lesson {seen.lesson.name} ({seen.state})",
+        path=f"lesson {status.lesson.name} ({status.state})",
         first=1,
         last=total,
         total=total,
@@ -157,7 +159,7 @@ def readable_files(project: Project) -> Iterator[Readable]:
 
 
 def read_whole(machine: Machine, project: Project, name: str) -> str:
-    """A file of the memory; of a long one its beginning, of a long log its end."""
+    """A file of the memory. A long file is cut at the end, a long log at the start."""
     for shown, path in memory_files(project):
         if path.name in _ABOUT and shown == f"{PLACE}/{name}":
             text = _redact(machine, _text(project, path))

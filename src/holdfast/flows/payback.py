@@ -1,4 +1,4 @@
-"""Counts what lessons cost and bring: which a session was shown, and what its calls then show of them."""
+"""Measures the cost and benefit of lessons: which were injected into a session, and whether its calls followed them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _CHANGE = lazy_regex(r"cd \S+ && ")
 
 
 class Call(Struct, frozen=True):
-    """A call as it ended: `command` of a shell, or the `paths` that it touched. `ok` is None where it is unknown."""
+    """A finished call: the shell `command`, or the `paths` that it touched. `ok` is None if the result is unknown."""
 
     at: float | None
     command: str
@@ -46,7 +46,7 @@ class Call(Struct, frozen=True):
 
 
 class _NoClaims:
-    """Every line may be read: counting calls claims no lines."""
+    """Counting calls claims no lines, so every line may be read."""
 
     def repeated(self, key: str) -> bool:
         return False
@@ -56,34 +56,36 @@ class _NoClaims:
 
 
 def pay_back(machine: Machine, project: Project, session: str, transcript: SessionSource) -> None:
-    """Counts what was injected since the session was last counted: it may be resumed and end again."""
+    """Counts the injections since the session was last counted: it may be resumed and end again."""
     store = lesson_store(machine, project)
     shelf = store.read()
     since = shelf.record.paid_until(session)
-    told = [entry for entry in injections(project) if entry.session == session and entry.time > since]
-    found = list(_lessons_told(machine, shelf, told))
-    if not found:
+    entries = [entry for entry in injections(project) if entry.session == session and entry.time > since]
+    injected = list(_lessons_told(machine, shelf, entries))
+    if not injected:
         return
     calls = _calls(transcript)
     counted: dict[str, Payback] = {}
-    for lesson, entry, tokens in found:
+    for lesson, entry, tokens in injected:
         at = _seconds(entry.time)
-        known = counted.get(lesson.name)
-        new = Payback(injected=1, tokens=tokens, last=at)
-        if known is None:  # what came of it is counted once, from the first time on
+        payback = counted.get(lesson.name)
+        count = Payback(injected=1, tokens=tokens, last=at)
+        if payback is None:  # the effect is counted once, from the first injection on
             after = [call for call in calls if at is None or call.at is None or call.at >= at - _SLACK_S]
-            came = [came_of(rule, lesson.kind, after) for rule in lesson.rules]
-            against = "contradicted" in came
-            known = Payback(used=int("used" in came and not against), contradicted=int(against))
-        counted[lesson.name] = known.plus(new)
-    until = max(entry.time for entry in told)
+            effects = [came_of(rule, lesson.kind, after) for rule in lesson.rules]
+            is_contradicted = "contradicted" in effects
+            payback = Payback(
+                used=int("used" in effects and not is_contradicted), contradicted=int(is_contradicted)
+            )
+        counted[lesson.name] = payback.plus(count)
+    until = max(entry.time for entry in entries)
     store.note(lambda record: record.count(counted, session, until))
 
 
 def _lessons_told(
     machine: Machine, shelf: Shelf, told: Iterable[Injection]
 ) -> Iterator[tuple[Lesson, Injection, int]]:
-    """Every line that says a rule of a lesson, by its id or in its words."""
+    """Every injected line with a rule of a lesson, found by its id or its words."""
     places: tuple[Place, ...] = ("personal", "shared", "candidates", "local")
     by_name = {stored.lesson.name: stored.lesson for _, stored in shelf.lessons(*places)}
     rules = [
@@ -99,7 +101,7 @@ def _lessons_told(
 
 
 def _calls(transcript: SessionSource) -> list[Call]:
-    """How each call of a session ended. An unreadable transcript shows nothing."""
+    """The finished calls of a session. An unreadable transcript has none."""
     try:
         part = transcript.glance.part
         reading = transcript.importer.open(transcript.path, 0, b"", _NoClaims(), part)
@@ -128,17 +130,17 @@ def _seconds(time: str) -> float | None:
 
 
 def came_of(rule: str, kind: LessonKind, calls: Iterable[Call]) -> Literal["used", "contradicted", ""]:
-    """What the calls after a rule was injected show of it. A call against it counts more than calls that follow it."""
+    """Whether the calls after an injection followed the rule. A call against it outweighs calls that follow it."""
     before, arrow, after = rule.partition("→")
-    wanted = [_words(text) for text in _QUOTED.findall(after if arrow else rule)]
+    recommended = [_words(text) for text in _QUOTED.findall(after if arrow else rule)]
     failing = [_words(text) for text in _QUOTED.findall(before)] if arrow else []
     if kind in ("stumble", "pitfall") and not arrow:
-        return ""  # "there is no `x` here": what was not done leaves no trace
+        return ""  # "there is no `x` here": a call that was not made leaves no trace
     used = False
     for call in calls:
         runs = [tuple(map(unquoted, part.words)) for part in simple_commands(call.command)]
-        followed = any(_is_subsequence(words, run) for words in wanted for run in runs) or any(
-            _touches(words, call) for words in wanted
+        followed = any(_is_subsequence(words, run) for words in recommended for run in runs) or any(
+            _touches(words, call) for words in recommended
         )
         if followed and call.ok is False and slip_of(call.command, excerpt(call.output), call.at):
             return "contradicted"
@@ -150,12 +152,12 @@ def came_of(rule: str, kind: LessonKind, calls: Iterable[Call]) -> Literal["used
 
 
 def _words(text: str) -> tuple[str, ...]:
-    """The words by which a quoted command or path is known again, whatever stands in its gaps."""
+    """The words that identify a quoted command or path, without its placeholders."""
     return tuple(word for word in _CHANGE.sub("", text).split() if not _GAP.search(word))
 
 
 def _is_subsequence(words: Sequence[str], run: Sequence[str]) -> bool:
-    """The same program with all these words in their order; others may stand between."""
+    """Whether a call runs the same program with these words in this order; other words may come between."""
     if not words or not run or words[0] != run[0]:
         return False
     rest = iter(run)
@@ -163,7 +165,7 @@ def _is_subsequence(words: Sequence[str], run: Sequence[str]) -> bool:
 
 
 def _touches(words: Sequence[str], call: Call) -> bool:
-    """Reading or editing the one file that a rule names follows the rule."""
+    """Whether a call follows a rule by reading or editing the one file that the rule names."""
     if len(words) != 1 or "/" not in words[0] or call.ok is False:
         return False
     return any(path == words[0] or path.endswith(f"/{words[0]}") for path in call.paths)

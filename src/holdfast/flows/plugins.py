@@ -1,4 +1,4 @@
-"""Plugins for agents: a folder that is made for this machine, and how a person adds it in the agent itself."""
+"""Plugins for agents: writes a folder for this machine, and says how to add it in the agent itself."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ from holdfast.store.project import Project
 
 
 def written(folder: Path) -> dict[str, bytes]:
-    """What is in a folder, by its path there; nothing where there is none."""
-    found = {}
+    """The files of a folder, by relative path; empty if there is no folder."""
+    contents = {}
     for directory, _, names in os.walk(folder):
         for name in names:
             path = Path(directory) / name
             data = files.read(path)
             if data is not None:
-                found[path.relative_to(folder).as_posix()] = data
-    return found
+                contents[path.relative_to(folder).as_posix()] = data
+    return contents
 
 
 def write(folder: Path, wanted: Mapping[str, bytes], mark: str, lock: Path) -> bool:
-    """Writes a plugin's folder, and says whether anything changed.
+    """Writes a plugin's folder, and returns whether anything changed.
 
-    `mark` is the file by which a folder of ours is known; a folder with other files is refused.
+    `mark` is the file that identifies a folder of ours; a folder with other files is refused.
     """
-    before = written(folder)
-    if before == dict(wanted):
+    existing = written(folder)
+    if existing == dict(wanted):
         return False
-    if before and mark not in before:
+    if existing and mark not in existing:
         raise StoreError("holds other files", where=str(folder), fix="Name a folder that is empty or new")
     for name, data in wanted.items():
-        if before.get(name) != data:
+        if existing.get(name) != data:
             files.replace(folder / name, data, lock, files.ANYTHING)
-    for name in before.keys() - wanted.keys():
+    for name in existing.keys() - wanted.keys():
         (folder / name).unlink(missing_ok=True)
     return True
 
 
 class Made(Struct, frozen=True, kw_only=True):
-    """A plugin's folder as it is now. `commands` are for the person; `changed` says whether it was written."""
+    """A plugin's folder. `commands` are for the user to run; `changed` says whether it was written."""
 
     agent: str
     title: str
@@ -65,7 +65,7 @@ class Made(Struct, frozen=True, kw_only=True):
 def make(
     machine: Machine, project: Project, agent: str, folder: Path | None = None, *, tools: bool = True
 ) -> Made:
-    """Writes the folder, under `~/.holdfast/plugins` unless another is named."""
+    """Writes the folder; the default is in `~/.holdfast/plugins`."""
     where = where_of(machine, project, tools=tools)
     place = folder or _own(machine, agent)
     plugin, host = _plugin(agent, where, place), host_for(agent)
@@ -95,20 +95,20 @@ def make(
 
 
 def outdated(machine: Machine, project: Project) -> Iterator[str]:
-    """Agents whose plugin, made before, names another interpreter or says something else than it would now."""
+    """Agents whose existing plugin names another interpreter, or differs from what would be written now."""
     where = where_of(machine, project)
     for agent in PLUGINS:
         folder = _own(machine, agent)
         if not folder.is_dir():
             continue
-        now = written(folder)
-        without = Where(where.home, where.env, where.project, where.interpreter)
-        if now not in (_plugin(agent, where, folder).files, _plugin(agent, without, folder).files):
+        contents = written(folder)
+        without_tools = Where(where.home, where.env, where.project, where.interpreter)
+        if contents not in (_plugin(agent, where, folder).files, _plugin(agent, without_tools, folder).files):
             yield agent
 
 
 def made_before(machine: Machine) -> list[str]:
-    """Agents for which a plugin was made; whether a person added it there only the agent knows."""
+    """Agents for which a plugin was written. Only the agent knows whether the user has added it."""
     return [agent for agent in PLUGINS if _own(machine, agent).is_dir()]
 
 

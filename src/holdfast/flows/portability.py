@@ -1,4 +1,4 @@
-"""Exports a project's memory as one archive, restores such an archive, and purges a memory."""
+"""Exports a project's memory to an archive, restores an archive, and purges a memory."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Mode = Literal["new", "merge", "replace"]
 
 
 class Exported(Struct, frozen=True, kw_only=True):
-    """An archive that was written, or with `done` false would be. `bytes` counts its files, unpacked."""
+    """An archive that was written, or would be if `done` is false. `bytes` is its unpacked size."""
 
     path: str
     title: str
@@ -53,7 +53,7 @@ class Exported(Struct, frozen=True, kw_only=True):
 
 
 class Restored(Struct, frozen=True, kw_only=True):
-    """What an archive held, and what happened to it. `added` counts what a merge brought, None otherwise."""
+    """The contents of an archive, and what happened to it. `added` counts what a merge added; None otherwise."""
 
     path: str
     title: str
@@ -76,7 +76,7 @@ def export(
     force: bool = False,
     dry_run: bool = False,
 ) -> Exported:
-    """Writes one archive; without a target into `~/.holdfast/exports`, named after project and day."""
+    """Writes an archive. The default target is in `~/.holdfast/exports`, named after project and day."""
     folders.recover(project.memory)
     if not project.memory.is_dir() or transplant.is_empty(project):
         raise NotFound(
@@ -111,7 +111,7 @@ def _target(machine: Machine, project: Project, target: str | None) -> Path:
     day = machine.now().astimezone().strftime("%Y-%m-%d")
     name = f"holdfast-{project.title}-{day}.tar.gz"
     if target is None:
-        # Never into a repository unasked: one `git add .` would publish what is private.
+        # The default is never inside a repository: one `git add .` would publish private data.
         return machine.home / "exports" / name
     path = machine.cwd / Path(target).expanduser()
     path = path / name if path.is_dir() else path
@@ -144,7 +144,7 @@ def _write(
 
 
 def back_up(machine: Machine, project: Project, version: str, taken: Taken) -> str:
-    """Writes what is about to go into an archive under `~/.holdfast/backups` that nothing overwrites."""
+    """Backs up what is about to be removed to a new archive in `~/.holdfast/backups`."""
     if lost := [name for name, _ in taken.left_out if name != CAPTURE]:
         where = str(project.memory / lost[0])
         fix = "Move it away, and run the command again"
@@ -162,7 +162,7 @@ def back_up(machine: Machine, project: Project, version: str, taken: Taken) -> s
 def restore(
     machine: Machine, project: Project, file: str, version: str, mode: Mode, *, dry_run: bool = False
 ) -> Restored:
-    """Restores an archive. Nothing is written before the whole archive was read and checked."""
+    """Restores an archive. Nothing is written before the whole archive has been read and checked."""
     path = machine.cwd / Path(file).expanduser()
     manifest = check_bundle(path)
     _require_room(project, manifest)
@@ -230,7 +230,7 @@ class _Restoring:
         self.backup: str | None = None
 
     def build(self, stage: Path, before: Taken | None) -> bool:
-        """Makes the new memory in `stage/memory`; False when there is nothing to put in place."""
+        """Builds the new memory in `stage/memory`. False if there is nothing to put in place."""
         incoming = stage / "incoming"
         unpack_bundle(self.path, self.manifest, incoming)
         files.make_private(incoming / "memory")
@@ -254,21 +254,23 @@ class _Restoring:
         title, group, now = self.project.title, new_group(), self.machine.now().timestamp()
         union = Union(here, there, (title, self.manifest.title), group, now)
         self.added = union.run([incoming / SHARED_LEDGER, stage / SHARED_LEDGER])
-        if self.added.total:  # the state names what the other files hold
+        if self.added.total:  # current.md summarises the other files
             rewrite_current(MemoryStore(here, title, lambda: now, group), {}, now, REASON)
         return bool(self.added.total) and not self.dry_run
 
     def _add_shared_rows(self, incoming: Path) -> None:
-        """Adds rows that the other repository shared through git, unless this one has them too."""
+        """Adds rows that the other repository shared through git and this one does not have."""
         shared = LedgerStore(incoming / SHARED_LEDGER, incoming / "shared.lock").read().entries
-        own = LedgerStore(incoming / "memory" / "ledger.md", incoming / "ledger.lock")
+        ledger = LedgerStore(incoming / "memory" / "ledger.md", incoming / "ledger.lock")
         window = self.project.window_ledger
-        here = LedgerStore(window, incoming / "window.lock").read().entries if window is not None else []
-        own.append(missing_rows(shared, [*own.read().entries, *here]))
+        window_rows = (
+            LedgerStore(window, incoming / "window.lock").read().entries if window is not None else []
+        )
+        ledger.append(missing_rows(shared, [*ledger.read().entries, *window_rows]))
 
 
 def _holds_memory(taken: Taken) -> bool:
-    """Whether there is more than the name that every prepared memory has."""
+    """Whether there is more than the `name` file of every prepared memory."""
     paths = {source.path for source in taken.sources}
     return any(path.startswith(MEMORY) for path in paths - {f"{MEMORY}name"})
 
@@ -277,7 +279,7 @@ def _holds_memory(taken: Taken) -> bool:
 
 
 class Purged(Struct, frozen=True, kw_only=True):
-    """What goes with a memory, and where its backup is."""
+    """What is removed with a memory, and where its backup is."""
 
     memory: str
     files: int
@@ -288,7 +290,7 @@ class Purged(Struct, frozen=True, kw_only=True):
 
 
 def plan_purge(project: Project) -> Purged | None:
-    """What `purge` would remove; None when there is nothing."""
+    """What `purge` would remove; None if there is no memory."""
     if not project.memory.is_dir():
         return None
     names = canonical_files(project.memory).files
@@ -303,16 +305,16 @@ def plan_purge(project: Project) -> Purged | None:
 
 
 def purge(machine: Machine, project: Project, version: str, *, backup: bool = True) -> Purged | None:
-    """Removes a project's memory and what the repository shows of it; the ledger that git has stays."""
+    """Removes a project's memory and its files in the repository, except a ledger that git tracks."""
     plan = plan_purge(project)
     if plan is None:
         return None
-    kept: list[str] = []
+    backups: list[str] = []
 
     def keep(taken: Taken) -> None:
         if _holds_memory(taken) or taken.left_out:
-            kept.append(back_up(machine, project, version, taken))
+            backups.append(back_up(machine, project, version, taken))
 
     transplant.remove_memory(project, keep if backup else None)
     transplant.remove_shown(project)
-    return replace(plan, backup=kept[0] if kept else None, done=True)
+    return replace(plan, backup=backups[0] if backups else None, done=True)

@@ -1,7 +1,7 @@
-"""Rebuilds what is derived from the memory after each save.
+"""Rebuilds the files that are derived from the memory, after each save.
 
 `holdfast resume` reads `resume.json` without loading the application (`hooks/resume.py`); the hooks of enabled projects
-read `hot.db`. Both can be deleted. Facts are also part of what is known of the repository.
+read `hot.db`. Both can be deleted. Facts are also part of the knowledge about the repository.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FORMAT = 1
 
 
 def refresh(machine: Machine, project: Project, *, prepares: bool = True) -> None:
-    """Rebuilds all of it; without `prepares` the caller makes the hooks' file."""
+    """Rebuilds all derived files. Without `prepares` the caller prepares the hooks' file."""
     if project.memory.is_dir():
         _prepare_resume(machine, project)
         if prepares:
@@ -33,7 +33,7 @@ def refresh(machine: Machine, project: Project, *, prepares: bool = True) -> Non
 
 
 def prepare_if_enabled(machine: Machine, project: Project) -> None:
-    """A project without hooks needs no prepared file, and does not load what makes one."""
+    """Prepares the hooks' file. A project without hooks needs none, and skips the import."""
     if switches_of(project).enabled:
         from holdfast.briefing.prepare import prepare
 
@@ -41,10 +41,10 @@ def prepare_if_enabled(machine: Machine, project: Project) -> None:
 
 
 def _prepare_resume(machine: Machine, project: Project) -> None:
-    """Writes the answers of `holdfast resume`, valid until current.md changes or the day does: ages are in days."""
+    """Writes the answers of `holdfast resume`. They are valid until current.md or the day changes: ages are in days."""
     current = project.memory / "current.md"
-    before = stamp(current)
-    told = {
+    current_stamp = stamp(current)
+    lines_by_branch = {
         branch: {
             "lines": [line.as_json() for line in lines],
             "tokens": sum(count_tokens(line.text) for line in lines),
@@ -52,5 +52,7 @@ def _prepare_resume(machine: Machine, project: Project) -> None:
         for branch, lines in recoveries(machine, project, BUDGET).items()
     }
     day = machine.now().strftime("%Y-%m-%d")
-    data = msgspec.json.encode({"format": FORMAT, "current": before, "day": day, "told": told})
+    data = msgspec.json.encode(
+        {"format": FORMAT, "current": current_stamp, "day": day, "told": lines_by_branch}
+    )
     files.replace(project.memory / "resume.json", data, project.lock("hot"), files.ANYTHING)

@@ -1,7 +1,7 @@
-"""Remembers sessions in a project's memory: log, facts, questions, decisions, and the state to go on from.
+"""Stores sessions in a project's memory: log, facts, questions, decisions, and the current state.
 
-An import passes all its records at once, so that a hundred sessions cost one write of each file. Remembering a
-session twice changes nothing.
+An import passes all its records at once, so that a hundred sessions cost one write of each file. Storing a session
+twice changes nothing.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ Groups = Mapping[str, Sequence[DistilledSession]]
 def remember(
     machine: Machine, project: Project, records: Sequence[DistilledSession], *, ended: bool = True
 ) -> None:
-    """Remembers sessions. One that still goes on changes the state only; its log entry is written at its end."""
+    """Stores sessions. A running session changes only the state; its log entry is written when it ends."""
     if not records:
         return
     ordered = sorted(records, key=lambda record: record.started or 0.0)
@@ -84,13 +84,13 @@ def remember(
 def _keep_knowledge(store: MemoryStore, records: Sequence[DistilledSession], meaning: Meaning) -> None:
     dismissed = store.dismissed()
     harvests = [record.harvest for record in records]
-    # What showed a fact may have been redacted: without evidence it is none.
+    # The evidence of a fact may have been redacted; without evidence it is not a fact.
     proven = [
         fact for harvest in harvests for fact in harvest.facts if fact.text.strip() and fact.evidence.strip()
     ]
     facts = _wanted(map(_date_fact, proven), dismissed)
-    decided = [decision for harvest in harvests for decision in harvest.decisions]
-    decisions = _wanted((replace(item, at=to_minute(item.at)) for item in decided), dismissed)
+    all_decisions = [decision for harvest in harvests for decision in harvest.decisions]
+    decisions = _wanted((replace(item, at=to_minute(item.at)) for item in all_decisions), dismissed)
     decisions = _standing(store, decisions, meaning)
     questions = [
         replace(question, at=to_minute(question.at), answered_at=to_minute(question.answered_at))
@@ -100,18 +100,20 @@ def _keep_knowledge(store: MemoryStore, records: Sequence[DistilledSession], mea
     doubts: list[Question] = []
 
     def with_new(reference: Reference) -> Reference:
-        doubts.clear()  # where another process was faster, this runs again
-        held = [entry.fact for entry in reference.facts if entry.retired_at is None]
+        doubts.clear()  # this runs again if another process was faster
+        known_facts = [entry.fact for entry in reference.facts if entry.retired_at is None]
         return Reference(
-            facts=_merged_facts(reference.facts, useful_checks(facts, held), meaning),
+            facts=_merged_facts(reference.facts, useful_checks(facts, known_facts), meaning),
             decisions=_merged_decisions(reference.decisions, decisions, doubts, meaning),
         )
 
     if facts or decisions:
         store.change_facts(with_new, CAPTURE)
-    asked = _wanted([*questions, *doubts], dismissed)
-    if asked:
-        store.change_questions(lambda known: _merged_questions(known, asked, dismissed, meaning), CAPTURE)
+    all_questions = _wanted([*questions, *doubts], dismissed)
+    if all_questions:
+        store.change_questions(
+            lambda known: _merged_questions(known, all_questions, dismissed, meaning), CAPTURE
+        )
 
 
 def _wanted(items: Iterable[T], dismissed: Collection[str]) -> list[T]:
@@ -119,49 +121,49 @@ def _wanted(items: Iterable[T], dismissed: Collection[str]) -> list[T]:
 
 
 def _standing(store: MemoryStore, decisions: list[Decision], meaning: Meaning) -> list[Decision]:
-    """Decisions without those that were given up in other words; reading an old session again repeats them."""
-    gone = retired_decisions(store) if decisions else []
+    """The decisions that were not retired, in the same or other words: rereading an old session repeats them."""
+    given_up = retired_decisions(store) if decisions else []
     return [
         decision
         for decision in decisions
-        if (again := find(gone, decision.text, meaning) if gone else None) is None
-        or is_decided_since(decision, again)
+        if (earlier := find(given_up, decision.text, meaning) if given_up else None) is None
+        or is_decided_since(decision, earlier)
     ]
 
 
 def _date_fact(fact: Fact) -> Fact:
-    """A fact that was seen once is as old as its evidence; `verified_at` says when it was seen again."""
+    """Dates a new fact by its evidence; `verified_at` is for when it is seen again."""
     return replace(fact, at=to_minute(fact.verified_at or fact.at), verified_at=None)
 
 
 def _merged_facts(kept: Sequence[KeptFact], new: Sequence[Fact], meaning: Meaning) -> tuple[KeptFact, ...]:
-    """Known facts keep their place and history; one that is seen again is verified again.
+    """Known facts keep their place and history. A fact that is seen again counts as verified again.
 
     The same command with another answer changes the fact. A retired fact stays retired.
     """
     facts = {entry.fact.id: entry for entry in kept}
     by_command = {entry.fact.command: entry.fact.id for entry in kept if _answers(entry.fact)}
     groups = merge([*(entry.fact for entry in kept), *new], meaning, len(kept)).merged
-    known = {source.id: group.sources[0].id for group in groups for source in group.sources}
+    first_ids = {source.id: group.sources[0].id for group in groups for source in group.sources}
     for fact in new:
-        place = known[fact.id] if known[fact.id] in facts else fact.id
-        before = facts.get(place)
-        if before is None and _answers(fact) and fact.command in by_command:
+        place = first_ids[fact.id] if first_ids[fact.id] in facts else fact.id
+        previous = facts.get(place)
+        if previous is None and _answers(fact) and fact.command in by_command:
             place = by_command[fact.command]
-            before = facts[place]
-            if before.retired_at is None and before.fact.id != fact.id:
-                facts[place] = replace(before, fact=fact, was=(before.fact, *before.was))
-        elif before is None:
+            previous = facts[place]
+            if previous.retired_at is None and previous.fact.id != fact.id:
+                facts[place] = replace(previous, fact=fact, was=(previous.fact, *previous.was))
+        elif previous is None:
             facts[place] = KeptFact(fact=fact)
-        elif before.retired_at is None:
-            facts[place] = replace(before, fact=_seen_again(before.fact, fact))
+        elif previous.retired_at is None:
+            facts[place] = replace(previous, fact=_seen_again(previous.fact, fact))
         if _answers(fact):
             by_command.setdefault(fact.command, place)
     return tuple(facts.values())
 
 
 def _answers(fact: Fact) -> bool:
-    """Whether the fact is a command's answer, such as a version, which may change."""
+    """Whether the fact is the output of a command, such as a version, which may change."""
     return fact.category == FactCategory.ENVIRONMENT and bool(fact.command)
 
 
@@ -181,7 +183,7 @@ def _merged_decisions(
 def _merged_questions(
     known: Sequence[Question], new: Sequence[Question], dismissed: Collection[str], meaning: Meaning
 ) -> list[Question]:
-    """Each question once, with its newest answer. Where an older answer differs, that becomes a question."""
+    """Each question once, with its newest answer. An older answer that differs raises a new question."""
     merging = merge([*known, *new], meaning, len(known))
     fresh = {(question.id, question.answer) for question in new}
     questions = {group.item.id: group.item for group in merging.merged}
@@ -199,7 +201,7 @@ def _merged_questions(
 
 
 def _doubts(clashes: Iterable[Contradiction[Decision]], new: Collection[str]) -> list[Question]:
-    """Questions which of two decisions holds. A passing decision contradicts nothing: the next plan is another one."""
+    """Questions about which of two decisions holds. Temporary decisions are left out: plans change all the time."""
     return [
         doubt_question(clash.one, clash.other)
         for clash in clashes
@@ -212,29 +214,31 @@ def _doubts(clashes: Iterable[Contradiction[Decision]], new: Collection[str]) ->
 
 
 def rewrite_current(store: MemoryStore, groups: Groups, now: float, reason: str = CAPTURE) -> None:
-    """Brings `current.md` up to date with these sessions and with what the other files say now."""
+    """Updates `current.md` from these sessions and from the other files."""
     project = store.project
     names = sorted({*known_projects(project), *groups})
     stores = [MemoryStore(project, name) for name in names]
-    own = project.title
-    records = [("" if name == own else name, record) for name, group in groups.items() for record in group]
+    main_project = project.title
+    records = [
+        ("" if name == main_project else name, record) for name, group in groups.items() for record in group
+    ]
     dismissed = store.dismissed()
     stumbles = strong_stumbles(project, now, dismissed)
     ticked: list[str] = []
 
     def rewritten(file: CurrentFile) -> Current:
         ticked[:] = [item.id for item in file.ticked]
-        by_hand = [
+        ticked_items = [
             Done(text=item.text, branch=item.branch, project=item.project, at=to_minute(now))
             for item in file.ticked
         ]
-        before = replace(file.current, done=(*file.current.done, *by_hand))
-        state = advance(before, records, {*dismissed, *ticked, *settled_by_hand(file.document)})
+        previous = replace(file.current, done=(*file.current.done, *ticked_items))
+        state = advance(previous, records, {*dismissed, *ticked, *settled_by_hand(file.document)})
         return replace(
             state,
             questions=_open_questions(stores),
             stumbles=stumbles,
-            projects=_active(before.projects, groups),
+            projects=_active(previous.projects, groups),
             files=_index(stores),
         )
 
@@ -244,22 +248,22 @@ def rewrite_current(store: MemoryStore, groups: Groups, now: float, reason: str 
 
 
 def _open_questions(stores: Sequence[MemoryStore]) -> tuple[Question, ...]:
-    asked = [
+    questions = [
         replace(question, project="" if store.name == store.project.title else store.name)
         for store in stores
         for question in store.questions().questions
         if question.open
     ]
-    return tuple(sorted(asked, key=lambda question: -(question.at or 0))[:MOST_OPEN_QUESTIONS])
+    return tuple(sorted(questions, key=lambda question: -(question.at or 0))[:MOST_OPEN_QUESTIONS])
 
 
 def _active(before: Sequence[ActiveProject], groups: Groups) -> tuple[ActiveProject, ...]:
-    """Projects by when they were last worked on, each with the last thing done there."""
+    """Projects, the last active first, each with its last goal and outcome."""
     active = {entry.name: entry for entry in before}
     for name, group in groups.items():
         attended = [record for record in group if not record.headless and did_something(record)]
-        known = active.get(name)
-        if not attended or (known and (known.at or 0) > (attended[-1].ended or 0)):
+        previous = active.get(name)
+        if not attended or (previous and (previous.at or 0) > (attended[-1].ended or 0)):
             continue
         last = attended[-1]
         active[name] = ActiveProject(
@@ -273,7 +277,7 @@ def _active(before: Sequence[ActiveProject], groups: Groups) -> tuple[ActiveProj
 
 
 def _is_agreed(store: MemoryStore) -> bool:
-    """Whether a person has written into style.md; one that cannot be read deserves a look as well."""
+    """Whether a person has written into style.md. True if it cannot be read, so that the reader looks at it."""
     try:
         return says_something(store.style())
     except HoldfastError:
@@ -281,14 +285,14 @@ def _is_agreed(store: MemoryStore) -> bool:
 
 
 def _index(stores: Sequence[MemoryStore]) -> tuple[FileHint, ...]:
-    """Which file to load when; only existing ones are named."""
+    """Which file to load when; only existing files are listed."""
     hints = []
     for store in stores:
         places = (store.log_file, store.reference_file, store.questions_file, store.archive_folder)
         for path in places:
             if path.exists():
-                shown = path.relative_to(store.project.memory).as_posix()
-                hints.append(FileHint(path=shown + ("/" if path.is_dir() else ""), when=_WHEN[path.name]))
+                name = path.relative_to(store.project.memory).as_posix()
+                hints.append(FileHint(path=name + ("/" if path.is_dir() else ""), when=_WHEN[path.name]))
     if stores and _is_agreed(stores[0]):
         hints.append(FileHint(path="style.md", when="writing"))
     return tuple(hints)

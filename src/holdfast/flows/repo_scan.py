@@ -1,4 +1,4 @@
-"""Scans the repository where something changed, and keeps what the scan and the sessions show of it."""
+"""Scans what has changed in the repository, and stores what the scan and the sessions show about it."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from holdfast.model.events import DistilledSession
     from holdfast.model.memory import Fact
 
-# A scan's modules take as long to load as an unchanged checkout takes to be seen as such.
+# The modules of a scan are imported late: loading them takes as long as checking an unchanged checkout.
 
 _CACHE_VERSION = 4
 _LONG_RUN = lazy_regex(r"[A-Za-z0-9_+=-]{20}")
-_LEFT_OUT = frozenset({"result", "id"})  # categories of facts that serve one moment or one query only
+_LEFT_OUT = frozenset({"result", "id"})  # categories of facts that are only true for one moment or one query
 _MOST_RECORDS = 2000
-REST_S = 300.0  # between two scans that no person asked for
+REST_S = 300.0  # between two background scans
 
 
 class Stamps(Struct, array_like=True):
-    """What a look rested on: read first, and nothing else is read when it is all unchanged."""
+    """The inputs of the last look. Read first: if all are unchanged, nothing else is read."""
 
     version: int = 0
     scan: int = 0
@@ -44,8 +44,8 @@ class Stamps(Struct, array_like=True):
     index: str = ""
     memory: tuple[tuple[str, int, int], ...] = ()
     names: str = ""  # joined by newlines: decoding one text is faster than thousands
-    stamps: tuple[int, ...] = ()  # mtime and size in turn; -1 for what was not there
-    kept: float = 0.0  # when the knowledge was kept that rests on this; 0 when it was only shown
+    stamps: tuple[int, ...] = ()  # mtime and size in turn; -1 for a missing file
+    kept: float = 0.0  # when the knowledge from these inputs was stored; 0 if it was only displayed
 
 
 class RepositoryLook(Struct, frozen=True):
@@ -57,32 +57,32 @@ class RepositoryLook(Struct, frozen=True):
 def look(
     machine: Machine, project: Project, *, keep: bool, progress: Progress | None = None
 ) -> RepositoryLook:
-    """Knowledge as of now. Only what changed since the last look is read; `keep` writes it down.
+    """The current knowledge. Reads only what changed since the last look; `keep` stores the result.
 
-    What a look leaves for the next is derived, and written where there is a memory even when nothing is kept.
+    The cache is derived data: it is written whenever the project has a memory, even without `keep`.
     """
     known = store.load(project)
     head, _, rest = store.read_cache(project).partition(b"\n\n")
     stamps = _decoded(head)
-    found = _same_files(project, stamps) if known.scanned_at and known.scanned_at == stamps.kept else None
-    if found is True:
+    files = _same_files(project, stamps) if known.scanned_at and known.scanned_at == stamps.kept else None
+    if files is True:
         if stamps.memory == _memory_stamps(project):
             if keep:
                 store.touch_cache(project)
             return RepositoryLook(known, True, keep)
         return _with_new_facts(machine, project, stamps, rest, keep=keep)
-    names = found or listed(project.root)
+    names = files or listed(project.root)
     from holdfast.knowledge.scan import VERSION, ScanState, scan
 
     try:
-        before = (
+        previous = (
             msgspec.msgpack.decode(rest, type=ScanState) if rest and stamps.scan == VERSION else ScanState()
         )
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        before = ScanState()
+        previous = ScanState()
     memory = _memory_stamps(project)
     index = index_stamp(project.root)
-    scanned = scan(project.root, names, before, progress or (lambda *_: None))
+    scanned = scan(project.root, names, previous, progress or (lambda *_: None))
     items = _cleaned(machine, project, replace(scanned.items, facts=tuple(session_facts(machine, project))))
     now = machine.now().timestamp()
     caps = _caps(machine, project)
@@ -103,24 +103,26 @@ def look(
         clean = machine.clean
         writable = {name: stamp for name, stamp in everything.items() if _may_be_kept(name, clean)}
         flat = [number for stamp in writable.values() for number in (stamp or (-1, -1))]
-        own = Stamps(_CACHE_VERSION, VERSION, names.digest, names.head, index, memory,
+        new_stamps = Stamps(_CACHE_VERSION, VERSION, names.digest, names.head, index, memory,
                      os.fsencode("\n".join(writable)).decode("latin-1"), tuple(flat),
                      new.scanned_at if keep else 0.0)  # fmt: skip
-        _write_cache(project, own, msgspec.msgpack.encode(_writable(scanned.remembered, clean)), needed=keep)
+        _write_cache(
+            project, new_stamps, msgspec.msgpack.encode(_writable(scanned.remembered, clean)), needed=keep
+        )
     return RepositoryLook(new, False, keep)
 
 
 def keep_fresh(machine: Machine, project: Project) -> None:
-    """Scans what changed, in the background, unless there was a scan a short while ago."""
+    """Scans what changed, in the background, unless the last scan was recent."""
     known = store.load(project)
     if not 0 <= machine.now().timestamp() - known.scanned_at < REST_S:
         look(machine, project, keep=True)
 
 
 def learn_facts(machine: Machine, project: Project) -> None:
-    """What sessions and people said since is known at once, where anything is; the checkout is not looked at.
+    """Updates the facts from sessions and people, if the repository was ever scanned, without a new scan.
 
-    Also what was forgotten: of a session that is gone no fact stays.
+    Facts of forgotten sessions are removed.
     """
     if not store.known(project):
         return
@@ -149,14 +151,14 @@ def _change_facts(machine: Machine, project: Project, facts: tuple[LearnedFact, 
 
 
 def _same_files(project: Project, stamps: Stamps) -> FileListing | bool:
-    """True when nothing that the last look rested on has changed; else the names, where they had to be asked for."""
+    """True if no input of the last look has changed; otherwise False, or the file listing if it had to be made."""
     index = index_stamp(project.root)
     if index and index == stamps.index and head_of(project.root) == stamps.head:
         return _is_unchanged(project, stamps)
-    found = listed(project.root)
-    if (found.digest, found.head) == (stamps.listing, stamps.head) and _is_unchanged(project, stamps):
+    listing = listed(project.root)
+    if (listing.digest, listing.head) == (stamps.listing, stamps.head) and _is_unchanged(project, stamps):
         return True
-    return found
+    return listing
 
 
 def _write_cache(project: Project, stamps: Stamps, rest: bytes, *, needed: bool) -> None:
@@ -164,16 +166,16 @@ def _write_cache(project: Project, stamps: Stamps, rest: bytes, *, needed: bool)
         store.write_cache(project, msgspec.json.encode(stamps) + b"\n\n" + rest)
     except StoreError:
         if needed:
-            raise  # else the next look takes longer, and that is all
+            raise  # otherwise the next look is only slower
 
 
 def _may_be_kept(name: str, clean: Callable[[str], str]) -> bool:
-    """Neither two lines nor a token; only a long run of signs is worth the look, for there may be 100,000 names."""
+    """Whether a name has no newline and no secret. Only long runs are checked: there may be 100,000 names."""
     return "\n" not in name and (not _LONG_RUN.search(name) or clean(name) == name)
 
 
 def _writable(remembered: ScanState, clean: Callable[[str], str]) -> ScanState:
-    """Without names that are not UTF-8 or hold a token: what cannot be written down is looked at again."""
+    """The state without names that are not UTF-8 or contain a secret: those files are scanned again next time."""
     return replace(
         remembered,
         configs={n: stamp for n, stamp in remembered.configs.items() if _may_be_kept(n, clean)},
@@ -189,15 +191,15 @@ def _decoded(head: bytes) -> Stamps:
 
 
 def _is_unchanged(project: Project, before: Stamps) -> bool:
-    """Whether a look would find what the last one found, the names and the commit being the same."""
+    """Whether the files are unchanged, given the same names and commit."""
     if before.version != _CACHE_VERSION:
         return False
     top = os.fsencode(f"{project.root}/")
     numbers = iter(before.stamps)
     for name in before.names.encode("latin-1").split(b"\n") if before.names else ():
         try:
-            found = os.lstat(top + name)
-            now = (found.st_mtime_ns, found.st_size)
+            status = os.lstat(top + name)
+            now = (status.st_mtime_ns, status.st_size)
         except OSError:
             now = (-1, -1)
         if (next(numbers, None), next(numbers, None)) != now:
@@ -206,18 +208,18 @@ def _is_unchanged(project: Project, before: Stamps) -> bool:
 
 
 def _memory_stamps(project: Project) -> tuple[tuple[str, int, int], ...]:
-    """Of what facts come from."""
-    found = []
+    """Stamps of the files that facts come from."""
+    stamps = []
     places = [project.capture, project.memory.parent.parent / "config.toml", project.window / "config.toml"]
     folder = project.memory / "projects"
     names = sorted(os.listdir(folder)) if folder.is_dir() else []
     for path in [*places, *(folder / name / "reference.md" for name in names)]:
         try:
             status = os.stat(path)
-            found.append((path.name, status.st_mtime_ns, status.st_size))
+            stamps.append((path.name, status.st_mtime_ns, status.st_size))
         except OSError:
             continue
-    return tuple(found)
+    return tuple(stamps)
 
 
 def _caps(machine: Machine, project: Project) -> Caps:
@@ -226,9 +228,9 @@ def _caps(machine: Machine, project: Project) -> Caps:
 
 
 def _cleaned(machine: Machine, project: Project, items: Items) -> Items:
-    """Commands, commit messages and names of a repository can hold a secret like any other text, or what was forgotten.
+    """The items without secrets and forgotten texts, which commands, commit messages and names may contain.
 
-    A path is named as it is or not at all.
+    A path is kept unchanged or left out.
     """
     texts = [text for one in items.conventions for text in (one.pattern, one.example)]
     texts += [evidence.field for one in items.conventions for evidence in one.evidence]
@@ -261,44 +263,44 @@ def _cleaned(machine: Machine, project: Project, items: Items) -> Items:
 
 
 def session_facts(machine: Machine, project: Project) -> Iterable[LearnedFact]:
-    """Verified facts of every project of this repository, and what sessions showed; each statement once."""
+    """Facts from the reference files of all projects of this repository and from sessions; each statement once."""
     if not project.memory.is_dir():
         return
-    told: dict[tuple[str, ...], list[Fact]] = {}
+    facts_by_key: dict[tuple[str, ...], list[Fact]] = {}
     retired: set[tuple[str, ...]] = set()
     for fact, is_retired in _told(project):
         key = LearnedFact(category="", statement=fact.text).key
         if is_retired:
             retired.add(key)
         elif fact.category not in _LEFT_OUT:
-            told.setdefault(key, []).append(fact)
+            facts_by_key.setdefault(key, []).append(fact)
     from holdfast.memory.state import useful_checks
 
-    every = [fact for facts in told.values() for fact in facts]
-    telling = {fact.id for fact in useful_checks(every, [fact for fact in every if not fact.session])}
+    all_facts = [fact for facts in facts_by_key.values() for fact in facts]
+    useful = {fact.id for fact in useful_checks(all_facts, [fact for fact in all_facts if not fact.session])}
     latest: dict[tuple[str, str], float] = {}
-    for facts in told.values():
+    for facts in facts_by_key.values():
         for fact in facts:
             if fact.command:
-                asked = (str(fact.category), fact.command)
-                latest[asked] = max(latest.get(asked, 0.0), _when(fact))
-    for key, facts in told.items():
-        if key in retired or not any(fact.id in telling for fact in facts):
+                check = (str(fact.category), fact.command)
+                latest[check] = max(latest.get(check, 0.0), _when(fact))
+    for key, facts in facts_by_key.items():
+        if key in retired or not any(fact.id in useful for fact in facts):
             continue
         first = min(facts, key=lambda fact: fact.at or float("inf"))
         newest = max(facts, key=_when)
         sources = tuple(dict.fromkeys(fact.session for fact in facts if fact.session)) or ("user",)
-        sure = 1 - 0.4 * 0.6 ** (len(sources) - 1)
+        confidence = 1 - 0.4 * 0.6 ** (len(sources) - 1)
         if any(fact.verified_at for fact in facts):
-            sure = 1 - (1 - sure) * 0.7
+            confidence = 1 - (1 - confidence) * 0.7
         if newest.command and latest[str(newest.category), newest.command] > _when(newest):
-            sure *= 0.5  # the same question was answered otherwise since
+            confidence *= 0.5  # the same command has given another answer since
         yield LearnedFact(
             category=str(first.category),
             statement=first.text,
             session=first.session,
             timestamp=_iso(first.at),
-            confidence=round(sure, 2),
+            confidence=round(confidence, 2),
             sources=sources,
             confirmed=_when(newest),
         )
@@ -310,10 +312,10 @@ def _told(project: Project) -> Iterable[tuple[Fact, bool]]:
 
     memory = ProjectMemory(project, strict=True)
     for _, reference in memory.references():
-        for kept in reference.facts:
-            yield kept.fact, kept.retired_at is not None
-            for old in kept.was:
-                yield old, True
+        for known_fact in reference.facts:
+            yield known_fact.fact, known_fact.retired_at is not None
+            for earlier in known_fact.was:
+                yield earlier, True
     if not project.capture.exists():
         return
     nothing: list[DistilledSession] = []

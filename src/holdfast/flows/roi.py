@@ -1,4 +1,4 @@
-"""Gathers what `ledger/roi.py` counts over: session records, the trace of injected lines, and the memory's files."""
+"""Gathers the input of `ledger/roi.py`: session records, the trace of injected lines, and the memory's files."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ CATEGORIES = {
 
 
 def _kept(project: Project) -> tuple[list[MemorySize], list[str]]:
-    """How much the memory of all projects of the repository holds, and which files could not be counted and why."""
-    found = {category: MemorySize(category, named) for category, named in CATEGORIES.items()}
+    """The size of the memory of all projects of the repository, and a line for each file that could not be read."""
+    sizes = {category: MemorySize(category, pattern) for category, pattern in CATEGORIES.items()}
     problems: list[str] = []
     for category, path in _places(project.memory, problems):
         try:
@@ -62,17 +62,17 @@ def _kept(project: Project) -> tuple[list[MemorySize], list[str]]:
             problems.append(error.line())
             continue
         if data is not None:
-            found[category].files += 1
-            found[category].lines += len(data.splitlines())
-            found[category].bytes += len(data)
-    return list(found.values()), problems
+            sizes[category].files += 1
+            sizes[category].lines += len(data.splitlines())
+            sizes[category].bytes += len(data)
+    return list(sizes.values()), problems
 
 
 def _transcript_sizes(project: Project) -> list[int | None]:
-    """The size that each transcript had when it was read; None for a session inside a database."""
+    """The size of each transcript when it was read; None for a session inside a database."""
     nothing: dict[str, tuple[SourceStamp, str]] = {}
     stamps = CaptureStore.glimpse(project.capture, lambda store: store.stamps(), nothing)
-    # A part of a file is named behind a `#`; its stamp is a count of messages, not of bytes.
+    # A key with a `#` is a part of a file; its stamp counts messages, not bytes.
     return [stamp.size if "#" not in PurePath(key).name else None for key, (stamp, _) in stamps.items()]
 
 
@@ -104,41 +104,44 @@ def _inside(memory: Path, path: Path) -> Path:
 ALL = 1_000_000_000
 MOST_WORDS = 40  # keywords of a session's goal and tasks together
 _BEGAN = ("startup", "clear", None)
-# What a start digest says of the work to go on with: `Next (by the user): …`, `To do (high): …`, `Open: …`.
+# Lines of a start digest about work to continue: `Next (by the user): …`, `To do (high): …`, `Open: …`.
 _TO_GO_ON_WITH = lazy_regex(r"(?:Next|To do|Open(?: question)?)\b[^:]{0,60}:\s*")
 _PATH = lazy_regex(r"[\w@+-][\w./@+-]*\w")
 _NUMBERS = lazy_regex(r"\d+")
 
 
 def roi(project: Project, since: datetime | None = None) -> Roi:
-    """What memory saved in this project, as far as it can be counted. Reads only."""
-    every = injections(project)
-    trace = [entry for entry in every if entry.lines and entry.session]
+    """What memory saved in this project, as far as it can be measured. Writes nothing."""
+    all_injections = injections(project)
+    trace = [entry for entry in all_injections if entry.lines and entry.session]
     records = _records(project)
-    begins = _beginning(project, every)
+    begins = _beginning(project, all_injections)
     kept, problems = _kept(project)
     sizes = _transcript_sizes(project)
     measured = [size for size in sizes if size is not None]
     start = since.timestamp() if since is not None else None
-    told = _told(trace, start)
+    told_facts = _told(trace, start)
     ever_told = {entry.session for entry in trace}
-    heard = {facts.session for facts in told}
+    recipients = {facts.session for facts in told_facts}
     sessions = [
-        _facts(record, _was_told(record, ever_told, begins), with_subject=record.session in heard)
+        _facts(record, _was_told(record, ever_told, begins), with_subject=record.session in recipients)
         for record in records
     ]
     offered = [answer for answer in answers_given(project) if start is None or answer.at >= start]
     return roi_of(
         RoiEvidence(
             sessions=sessions,
-            told=told,
+            told=told_facts,
             questions=_askings(records),
             offered=len(offered),
             kept=kept,
             transcript_files=len(measured),
             transcript_bytes=sum(measured),
             since=start,
-            notes=[*_notes(sessions, told, sizes.count(None)), *(f"Not counted: {one}" for one in problems)],
+            notes=[
+                *_notes(sessions, told_facts, sizes.count(None)),
+                *(f"Not counted: {problem}" for problem in problems),
+            ],
         )
     )
 
@@ -148,20 +151,20 @@ def _records(project: Project) -> list[DistilledSession]:
     try:
         forgotten = {entry.session for entry in read_ledger(project).entries if entry.forgotten}
     except HoldfastError:
-        forgotten = set()  # the ledger's own commands complain of it
+        forgotten = set()  # the ledger's own commands report the error
     unread: list[DistilledSession] | None = None
-    found = CaptureStore.glimpse(project.capture, lambda store: store.records(ALL), unread)
-    if found is None:
-        if project.capture.exists():  # no sessions would be a number that was not counted
+    records = CaptureStore.glimpse(project.capture, lambda store: store.records(ALL), unread)
+    if records is None:
+        if project.capture.exists():  # reporting 0 sessions would be wrong
             raise StoreError("cannot be read", where=str(project.capture), fix="Run holdfast doctor")
         return []
-    kept = [record for record in found if record.session not in forgotten]
-    return sorted(kept, key=lambda record: (record.started or 0.0, record.session))
+    counted = [record for record in records if record.session not in forgotten]
+    return sorted(counted, key=lambda record: (record.started or 0.0, record.session))
 
 
 def _facts(record: DistilledSession, told: bool | None, *, with_subject: bool) -> SessionFacts:
     used = [model.usage for model in record.models]
-    # Files outside the project do not count, and other machines name them differently.
+    # Files outside the project do not count; their paths also differ between machines.
     files = [touch for touch in record.files if not os.path.isabs(touch.path) and ":" not in touch.path[:3]]
     return SessionFacts(
         session=record.session,
@@ -183,13 +186,13 @@ def _facts(record: DistilledSession, told: bool | None, *, with_subject: bool) -
 
 
 def folded(command: str) -> str:
-    """The same for commands that differ only in case, spacing and numbers."""
+    """Normalises a command: equal for commands that differ only in case, spacing and numbers."""
     return _NUMBERS.sub("#", " ".join(command.casefold().split()))
 
 
 def _subject(record: DistilledSession) -> Subject:
-    said = "\n".join([record.goal, *(task.title for task in record.tasks)])
-    words = {*record.keywords, *keywords(said, MOST_WORDS)}
+    text = "\n".join([record.goal, *(task.title for task in record.tasks)])
+    words = {*record.keywords, *keywords(text, MOST_WORDS)}
     return Subject(frozenset(words), frozenset(touch.path for touch in record.files))
 
 
@@ -216,17 +219,17 @@ def _told(trace: Iterable[Injection], since: float | None) -> list[ToldFacts]:
 
 
 def to_go_on_with(line: str) -> Subject | None:
-    """What a line of a start digest leaves to be done; None for a line that only informs."""
+    """The subject of a digest line about work to continue; None for a line that only informs."""
     label = _TO_GO_ON_WITH.match(line)
     if label is None:
         return None
-    rest = line[label.end() :]
-    paths = [word for word in _PATH.findall(rest) if "/" in word or "." in word]
-    return Subject(frozenset(keywords(rest)), frozenset(paths))
+    task = line[label.end() :]
+    paths = [word for word in _PATH.findall(task) if "/" in word or "." in word]
+    return Subject(frozenset(keywords(task)), frozenset(paths))
 
 
 def _beginning(project: Project, trace: Iterable[Injection]) -> float | None:
-    """From when the trace is whole: it is bounded, and once it was turned over its beginning may be lost."""
+    """The time from which the trace is complete: it is bounded, and rotation may have dropped older entries."""
     if not (project.memory / "why.jsonl.1").exists():
         return None
     return min((at for entry in trace if (at := _moment(entry.time)) is not None), default=None)
@@ -246,7 +249,7 @@ def _moment(time: str) -> float | None:
 
 
 def _askings(records: Sequence[DistilledSession]) -> list[list[Asking]]:
-    """The questions of all sessions, grouped by what they ask."""
+    """The questions of all sessions, grouped by meaning."""
     starts: Mapping[str, float | None] = {record.session: record.started for record in records}
     asked = [
         replace(question, session=record.session)
@@ -266,8 +269,8 @@ def _askings(records: Sequence[DistilledSession]) -> list[list[Asking]]:
 
 def _notes(sessions: Sequence[SessionFacts], told: Sequence[ToldFacts], unmeasured: int) -> list[str]:
     notes = []
-    known = {session.session for session in sessions}
-    if waiting := sum(facts.session not in known for facts in told):
+    recorded = {session.session for session in sessions}
+    if waiting := sum(facts.session not in recorded for facts in told):
         notes.append(
             f"{_count(waiting, 'session')} told something and not captured yet: in the injected tokens only."
         )

@@ -1,4 +1,4 @@
-"""Sets a project up for hooks, and counts what `holdfast init` has found."""
+"""Sets up a project for hooks, and counts what `holdfast init` found."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from holdfast.store.switches import enable
 
 
 class SetUp(Struct, frozen=True, kw_only=True):
-    """Counts of what is kept; `told` are the lines that a session starting here now would get."""
+    """Counts of what is stored; `told` are the lines that a session started here now would get."""
 
     sessions: int
     agents: dict[str, int]
@@ -35,16 +35,16 @@ class SetUp(Struct, frozen=True, kw_only=True):
 
 
 def begin(machine: Machine, project: Project) -> SetUp:
-    """Enables the project, prepares what its hooks read, and counts what is kept."""
+    """Enables the project, prepares the hooks' file, and counts what is stored."""
     enable(project)
     briefings = briefings_of(machine, project)
     prepare(machine, project, briefings)
     digests = briefings.digests
-    told = digests.get(("startup", branch_of(project.root))) or digests.get(("startup", ""), ())
+    lines = digests.get(("startup", branch_of(project.root))) or digests.get(("startup", ""), ())
     entries = rows(read_ledger(project))
     reference = read_decisions(machine).reference
     lessons = read_lessons(machine, project).lessons
-    now = store.load(project).now
+    knowledge = store.load(project).now
     return SetUp(
         sessions=len(entries),
         agents=dict(Counter(title_of(entry.agent) for entry in entries).most_common()),
@@ -53,9 +53,9 @@ def begin(machine: Machine, project: Project) -> SetUp:
         questions=sum(1 for question in read_questions(machine).questions if question.open),
         lessons=sum(1 for lesson in lessons if lesson.state == "active"),
         proposed=sum(1 for lesson in lessons if lesson.state == "candidate"),
-        conventions=len(now.conventions),
-        patterns=len(now.patterns),
-        told=tuple(told),
+        conventions=len(knowledge.conventions),
+        patterns=len(knowledge.patterns),
+        told=tuple(lines),
     )
 
 

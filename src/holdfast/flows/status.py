@@ -1,4 +1,4 @@
-"""The status of a project: what is kept, what came last, what waits to be read; and which agents are here."""
+"""The status of a project: what is stored, the last session, unread transcripts; and the agents on this machine."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Status(Struct, frozen=True, kw_only=True):
 
 
 class AgentSeen(Struct, frozen=True, kw_only=True):
-    """`sessions` are all that were found, `here` those of this project.
+    """An agent on this machine. `sessions` counts all that were found, `here` those of this project.
 
     `host` says whether hooks can be installed, `wired` whether they are.
     """
@@ -61,7 +61,7 @@ class AgentSeen(Struct, frozen=True, kw_only=True):
 
 def status_of(machine: Machine, project: Project) -> Status:
     ledger = read_ledger(project)
-    known = rows(ledger)
+    entries = rows(ledger)
     latest = latest_record(project)
     state = state_of(project).current if project.memory.is_dir() else Current()
     branch = branch_of(project.root)
@@ -70,8 +70,8 @@ def status_of(machine: Machine, project: Project) -> Status:
         root=path_text(str(project.root)),
         ledger=path_text(str(project.window / "ledger.md")),
         shared=project.shared,
-        sessions=len(known),
-        last=known[-1] if known else None,
+        sessions=len(entries),
+        last=entries[-1] if entries else None,
         open_items=latest.open_items if latest else (),
         next=tuple(step.text for step in steps_of(state, branch or None)),
         todo=sum(1 for item in state.todo if not branch or item.branch in (branch, "")),
@@ -97,14 +97,14 @@ def latest_record(project: Project) -> DistilledSession | None:
 
 
 def agents_of(machine: Machine, project: Project) -> list[AgentSeen]:
-    seen = []
+    agents = []
     used = agents_here(machine, project)
-    ours = hooked(machine, project)
+    hooked_agents = hooked(machine, project)
     for importer in importers():
         folders = [root for root in importer.roots(machine.places(project)) if root.is_dir()]
         sources = discover(machine, (importer,), {}, project).sources
         latest = max(map(_last_written, sources), default=0.0)
-        seen.append(
+        agents.append(
             AgentSeen(
                 agent=importer.agent,
                 title=importer.title,
@@ -117,12 +117,12 @@ def agents_of(machine: Machine, project: Project) -> list[AgentSeen]:
                 last=datetime.fromtimestamp(latest).astimezone() if latest else None,
                 importer=True,
                 host=importer.agent in hosts(),
-                wired=importer.agent in ours,
+                wired=importer.agent in hooked_agents,
             )
         )
-    return seen
+    return agents
 
 
 def _last_written(source: SessionSource) -> float:
-    """When a session was last written to, or began where a file holds several."""
+    """When a session was last written to; for a file with several sessions, when the session started."""
     return (source.glance.started or 0.0) if source.glance.part else source.mtime_ns / 1e9

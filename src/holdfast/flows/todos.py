@@ -1,4 +1,4 @@
-"""To-dos by hand, in current.md: what a person added stays until they say it is done; what is done stays away."""
+"""To-dos given on the command line, in current.md. They stay until a person closes them, and then stay closed."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class ListedTodo(Struct, frozen=True):
 def list_todos(
     machine: Machine, *, everything: bool = False, name: str = ""
 ) -> tuple[list[ListedTodo], list[Problem]]:
-    """What is to be done on this branch, the urgent first; also what other branches and ticked boxes say.
+    """The to-dos of this branch, the most urgent first; with `everything` also other branches and closed ones.
 
-    `name` is a project of this repository: the one that this branch works on unless told, all with `everything`. What
-    a person noted belongs to all of them.
+    `name` is a project of this repository. The default is the project of this branch; with `everything`, all
+    projects. To-dos that a person added belong to all projects.
     """
     project = machine.project()
     if name and name not in (known := {project.title, *known_projects(project)}):
@@ -54,26 +54,32 @@ def list_todos(
     def wanted(item: OpenItem) -> bool:
         return not chosen or not item.session or (item.project or project.title) == chosen
 
-    hand = _by_hand(machine, file)
-    ours = {item.id for item in file.current.todo}
-    left = [*file.current.todo, *(todo.item for todo in hand if not todo.done and todo.item.id not in ours)]
-    left = [item for item in left if wanted(item)]
+    handwritten = _by_hand(machine, file)
+    ids = {item.id for item in file.current.todo}
+    open_items = [
+        *file.current.todo,
+        *(todo.item for todo in handwritten if not todo.done and todo.item.id not in ids),
+    ]
+    open_items = [item for item in open_items if wanted(item)]
     if everything:
-        ticked = [*filter(wanted, file.ticked), *(todo.item for todo in hand if todo.done)]
-        shown = [*map(ListedTodo, by_priority(left)), *(ListedTodo(item, done=True) for item in ticked)]
-        return shown, file.problems
+        ticked = [*filter(wanted, file.ticked), *(todo.item for todo in handwritten if todo.done)]
+        listed = [
+            *map(ListedTodo, by_priority(open_items)),
+            *(ListedTodo(item, done=True) for item in ticked),
+        ]
+        return listed, file.problems
     branch = branch_of(project.root)
-    here = [item for item in left if not branch or item.branch in (branch, "")]
-    return [ListedTodo(item) for item in by_priority(here)], file.problems
+    on_branch = [item for item in open_items if not branch or item.branch in (branch, "")]
+    return [ListedTodo(item) for item in by_priority(on_branch)], file.problems
 
 
 def _by_hand(machine: Machine, file: CurrentFile) -> list[ByHand]:
-    """To-dos that a person wrote into the file themselves, without what they marked as private."""
-    whole = machine.clean(file.document.render())
+    """To-dos that a person wrote into the file, except those marked as private."""
+    text = machine.clean(file.document.render())
     return [
         replace(todo, item=replace(todo.item, session=""))
         for todo in todos_by_hand(file.document, machine.clean)
-        if machine.clean(file.document.lines[todo.line].strip()) in whole
+        if machine.clean(file.document.lines[todo.line].strip()) in text
     ]
 
 
@@ -88,13 +94,13 @@ def add_todo(
     owner: Owner | None = None,
     because: str | None = None,
 ) -> AddedTodo:
-    """Note a to-do. One that a session left open in other words becomes yours: captures no longer remove it."""
-    said = given_text(machine, text, "the to-do", "holdfast todo add TEXT")
+    """Add a to-do. If a session left the same one open in other words, it becomes yours: captures keep it."""
+    statement = given_text(machine, text, "the to-do", "holdfast todo add TEXT")
     why = optional_text(machine, because, "the reason")
     new = OpenItem(
-        text=said, why=why, owner=owner or "", priority=priority or "normal", at=this_second(machine)
+        text=statement, why=why, owner=owner or "", priority=priority or "normal", at=this_second(machine)
     )
-    told: list[AddedTodo] = []
+    todos: list[AddedTodo] = []
     if not (priority or owner or why):
         for todo in _by_hand(machine, memory_here(machine).current()):
             if todo.item.id == new.id and not todo.done:
@@ -102,61 +108,67 @@ def add_todo(
 
     def noted(file: CurrentFile) -> Current:
         items = file.current.todo
-        known = next((item for item in items if item.id == new.id), None) or find(items, said, Meanings())
-        if known is None:
-            told.append(AddedTodo(new, "added"))
+        match = next((item for item in items if item.id == new.id), None) or find(
+            items, statement, Meanings()
+        )
+        if match is None:
+            todos.append(AddedTodo(new, "added"))
             return replace(file.current, todo=(*items, new))
         merged = replace(
-            known,
+            match,
             session="",
-            why=why or known.why,
-            priority=priority or known.priority,
-            owner=owner or known.owner,
+            why=why or match.why,
+            priority=priority or match.priority,
+            owner=owner or match.owner,
         )
-        told.append(AddedTodo(merged, "merged"))
-        return replace(file.current, todo=tuple(merged if item is known else item for item in items))
+        todos.append(AddedTodo(merged, "merged"))
+        return replace(file.current, todo=tuple(merged if item is match else item for item in items))
 
     _change(machine, noted, "todo add")
-    return told[-1]
+    return todos[-1]
 
 
 def close_todos(machine: Machine, wanted: Sequence[str], *, done: bool) -> list[OpenItem]:
-    """Take to-dos out, all or none of them; they do not come back when their session is captured again.
+    """Close to-dos, all or none of them. They do not come back when their session is captured again.
 
-    What a person wrote themselves is ticked where it stands when it is done, and its line goes when it is dropped.
+    A line that a person wrote is ticked in place if the to-do is done, and removed if it is dropped.
     """
     file = memory_here(machine).current()
-    hand = _by_hand(machine, file)
-    ours = [*file.current.todo, *file.ticked]
-    named = _named([*ours, *(todo.item for todo in hand)], wanted)  # an unknown id prepares nothing
-    ids = {item.id for item in named}
+    handwritten = _by_hand(machine, file)
+    managed = [*file.current.todo, *file.ticked]
+    items = _named([*managed, *(todo.item for todo in handwritten)], wanted)  # an unknown id prepares nothing
+    ids = {item.id for item in items}
     reason = "todo done" if done else "todo drop"
-    if noted := [todo for todo in hand if todo.item.id in ids]:
+    if noted := [todo for todo in handwritten if todo.item.id in ids]:
         with memory_to_change(machine) as store:
             store.change(
                 store.current_file, lambda text: close_by_hand(text, ids, machine.clean, tick=done), reason
             )
             store.dismiss(*ids, *(todo.was for todo in noted if todo.was))
-    if any(item.id in ids for item in ours):
+    if any(item.id in ids for item in managed):
         _close_ours(machine, ids, reason, done=done)
-    return named
+    return items
 
 
 def _close_ours(machine: Machine, ids: set[str], reason: str, *, done: bool) -> None:
     now = this_second(machine)
 
     def closed(file: CurrentFile) -> Current:
-        gone = [item for item in (*file.current.todo, *file.ticked) if item.id in ids]
-        left = tuple(item for item in file.current.todo if item.id not in ids)
-        state = replace(file.current, todo=left)
-        return _with_done(state, [item for item in gone if item not in file.ticked], now) if done else state
+        closed_items = [item for item in (*file.current.todo, *file.ticked) if item.id in ids]
+        remaining = tuple(item for item in file.current.todo if item.id not in ids)
+        state = replace(file.current, todo=remaining)
+        return (
+            _with_done(state, [item for item in closed_items if item not in file.ticked], now)
+            if done
+            else state
+        )
 
     _change(machine, closed, reason, ids)
 
 
 def _named(items: Sequence[OpenItem], wanted: Sequence[str]) -> list[OpenItem]:
-    found = [by_id(name, items, lambda item: item.id, "to-do", LISTING) for name in wanted]
-    return list(dict.fromkeys(found))
+    items_named = [by_id(name, items, lambda item: item.id, "to-do", LISTING) for name in wanted]
+    return list(dict.fromkeys(items_named))
 
 
 def _change(
@@ -165,16 +177,16 @@ def _change(
     reason: str,
     dismissed: Collection[str] = (),
 ) -> None:
-    """Write the state. To-dos that a person ticked are removed and dismissed, as by `holdfast todo done`."""
+    """Write the state. To-dos that a person ticked are removed and dismissed, as `holdfast todo done` does."""
     ticked: list[str] = []
     now = this_second(machine)
 
     def rewrite(file: CurrentFile) -> Current:
-        after = change(file)
-        kept = {item.id for item in after.todo}
-        gone = [item for item in file.ticked if item.id not in kept]
-        ticked[:] = [item.id for item in gone]
-        return _with_done(after, gone, now)
+        updated = change(file)
+        ids = {item.id for item in updated.todo}
+        removed = [item for item in file.ticked if item.id not in ids]
+        ticked[:] = [item.id for item in removed]
+        return _with_done(updated, removed, now)
 
     with memory_to_change(machine) as store:
         store.change_current(rewrite, reason)
@@ -183,6 +195,6 @@ def _change(
 
 
 def _with_done(state: Current, items: Sequence[OpenItem], now: float) -> Current:
-    """What was done last, the newest first, with these to-dos among it."""
+    """The state with these to-dos added to its last completed ones, the newest first."""
     new = [Done(text=item.text, branch=item.branch, at=now) for item in items]
     return replace(state, done=(*new, *state.done)[:MOST_DONE]) if new else state

@@ -21,7 +21,7 @@ from holdfast.store.bundle import MEMORY, SHARED_LEDGER, Source, canonical_files
 from holdfast.store.memory_files import CAPTURE, MACHINE_FILES
 from holdfast.store.project import FORMAT, IGNORE_ALL, UNION_MERGE, Project, worktrees
 
-# Locks, in the order in which the program takes them where it takes several.
+# Locks, in the order in which they are taken everywhere, to avoid a deadlock.
 _WRITERS = ("import", "memory", "projects", "ledger-shared", "ledger")
 _ALL = ("capture", *_WRITERS, "switches")
 _PATIENCE_S = 120.0
@@ -30,7 +30,7 @@ _INDEXES = frozenset({"source_of_session", "source_of_own"})
 
 
 class Taken(Struct, frozen=True):
-    """A memory at one moment. `left_out` names what could not be copied, and why."""
+    """A memory at one moment. `left_out` lists the files that could not be copied, and why."""
 
     sources: tuple[Source, ...]
     left_out: tuple[tuple[str, str], ...]
@@ -38,7 +38,7 @@ class Taken(Struct, frozen=True):
 
 @contextmanager
 def quiet(project: Project, *, wholly: bool = False) -> Iterator[None]:
-    """Holds the locks of all that write this memory; `wholly`: also those of captures and switches."""
+    """Holds the locks of all writers of this memory; with `wholly` also the capture and switches locks."""
     with ExitStack() as stack:
         for name in _ALL if wholly else _WRITERS:
             stack.enter_context(files.lock(project.lock(name), timeout=_PATIENCE_S))
@@ -46,7 +46,7 @@ def quiet(project: Project, *, wholly: bool = False) -> Iterator[None]:
 
 
 def is_empty(project: Project) -> bool:
-    """Whether nothing is kept yet beyond what every prepared project has."""
+    """Whether nothing is stored yet beyond the files of every prepared project."""
     names = set(canonical_files(project.memory).files) - {"name"}
     if names == {CAPTURE}:
         return CaptureStore.glimpse(project.capture, lambda store: not store.records(1), False)
@@ -54,7 +54,7 @@ def is_empty(project: Project) -> bool:
 
 
 def take(project: Project, work: Path) -> Taken:
-    """Every file of the memory. The caller has made it `quiet`; `work` is a folder for the copy of the database."""
+    """Copies every file of the memory. The caller is inside `quiet`; the database is copied to the folder `work`."""
     listing = canonical_files(project.memory)
     left_out = list(listing.left_out)
     sources: list[Source] = []
@@ -74,7 +74,7 @@ def take(project: Project, work: Path) -> Taken:
 
 
 def _snapshot(database: Path, target: Path) -> str:
-    """Copies a database that others may have open; returns '' or what is wrong with it."""
+    """Copies a database that other processes may have open. Returns '' or the problem."""
     with files.explained(target, "write"):
         files.open_new(target, 0o600).close()
     try:
@@ -95,7 +95,7 @@ def _snapshot(database: Path, target: Path) -> str:
 
 
 def why_not_capture(database: Path) -> str:
-    """Why a database cannot be used: damage, another format, or anything in it that is not of our schema."""
+    """Why a database cannot be used: damage, a newer format, or objects that are not in our schema."""
     try:
         with closing(sqlite3.connect(database)) as db:
             db.execute("PRAGMA trusted_schema=OFF")
@@ -118,10 +118,10 @@ def why_not_capture(database: Path) -> str:
 
 
 def put(project: Project, build: Callable[[Path, Taken | None], bool], *, look: Callable[[], None]) -> bool:
-    """Replaces the memory by the folder `memory` that `build` makes in a new folder.
+    """Replaces the memory with the folder `memory` that `build` creates in a staging folder.
 
-    `build` gets that folder and the memory as it is, None where there is none; when it returns False nothing changes.
-    `look` checks under the locks that all is still as the caller saw it.
+    `build` gets the staging folder and the present memory (None if there is none). If it returns False nothing
+    changes. `look` repeats the caller's checks under the locks.
     """
     folders.recover(project.memory)
     if not project.memory.is_dir():
@@ -151,14 +151,14 @@ def put(project: Project, build: Callable[[Path, Taken | None], bool], *, look: 
 
 
 def _copy_machine_files(old: Path, new: Path) -> None:
-    """What belongs to this machine stays here: switches, envelopes of hooks, what sessions were told."""
+    """Copies the files that belong to this machine: switches, hooks' envelopes, the trace of injected lines."""
     data = {name: files.read(old / name) for name in MACHINE_FILES}
     write_sources(new, [Source(name, content) for name, content in data.items() if content is not None])
     _move_envelopes(old, new, move=shutil.copy)
 
 
 def _move_envelopes(old: Path, new: Path, move: Callable[[Path, Path], object] = os.rename) -> None:
-    """Hooks take no lock, so the envelopes that they post while folders change places follow afterwards."""
+    """Moves envelopes to the new folder. Hooks take no lock, so they may post while the folders are swapped."""
     with contextlib.suppress(OSError):
         for envelope in sorted((old / "inbox").glob("*.json")):
             target = new / "inbox" / envelope.name
@@ -170,7 +170,7 @@ def _move_envelopes(old: Path, new: Path, move: Callable[[Path, Path], object] =
 def _finish(project: Project, new: Path) -> None:
     files.make_private(new)
     os.chmod(new, 0o700)
-    folders.remove(new / "locks")  # those that building it needed
+    folders.remove(new / "locks")  # left over from building the folder
     if not (new / "format").exists():
         write_sources(new, [Source("format", f"{FORMAT}\n".encode())])
     for folder, _, _ in os.walk(new):
@@ -178,17 +178,17 @@ def _finish(project: Project, new: Path) -> None:
 
 
 def require_same(project: Project, before: Taken) -> None:
-    """Raises Conflict when a person, who takes no lock, has edited a file meanwhile."""
-    known: Mapping[str, bytes | Path] = {source.path: source.data for source in before.sources}
+    """Raises Conflict if a person has edited a file in the meantime: an editor takes no lock."""
+    contents: Mapping[str, bytes | Path] = {source.path: source.data for source in before.sources}
     for name in canonical_files(project.memory).files:
-        if name != CAPTURE and files.read(project.memory / name) != known.get(MEMORY + name):
+        if name != CAPTURE and files.read(project.memory / name) != contents.get(MEMORY + name):
             raise files.Conflict(
                 "it was changed by someone else meanwhile", where=name, fix="Run the command again"
             )
 
 
 def write_sources(folder: Path, sources: Iterable[Source]) -> None:
-    """Writes files that were copied before into a new folder."""
+    """Writes copied files to a new folder."""
     for source in sources:
         path = folder / source.path
         with source.stream() as data, files.explained(path, "write"), files.open_new(path) as target:
@@ -197,7 +197,7 @@ def write_sources(folder: Path, sources: Iterable[Source]) -> None:
 
 
 def at(project: Project, memory: Path) -> Project:
-    """The same project with its memory elsewhere, and a window that leads nowhere."""
+    """The same project with its memory in another folder, and a window that does not exist."""
     return replace(
         project, memory=memory, window=memory.parent / "window", identity_file=memory.parent / "id"
     )
@@ -207,7 +207,7 @@ def at(project: Project, memory: Path) -> Project:
 
 
 def remove_memory(project: Project, keep: Callable[[Taken], None] | None = None) -> None:
-    """Moves the memory out of its place in one step, then deletes it. `keep` may back it up first."""
+    """Moves the memory away in one step, then deletes it. `keep` may back it up first."""
     with quiet(project, wholly=True):
         folders.sweep(project.memory)
         with folders.staging(project.memory) as stage:
@@ -221,16 +221,16 @@ def remove_memory(project: Project, keep: Callable[[Taken], None] | None = None)
 
 
 def shown_of(project: Project) -> list[Path]:
-    """What the work trees of a project show of its memory: links, our git rules, and the project's id.
+    """The files of a memory in the project's work trees: links, our git rules, and the project's id.
 
-    Files that git has, or that others put there, are not among them.
+    Files that git tracks, and files of others, are not included.
     """
-    shown = [
+    paths = [
         path for root in (project.root, *worktrees(project)) for path in _ours_in(project, root / ".holdfast")
     ]
     if _holds(project.identity_file, f"{project.memory.name}\n"):
-        shown.append(project.identity_file)
-    return shown
+        paths.append(project.identity_file)
+    return paths
 
 
 def remove_shown(project: Project) -> None:
@@ -238,7 +238,7 @@ def remove_shown(project: Project) -> None:
         with files.explained(path, "remove"), contextlib.suppress(FileNotFoundError):
             path.unlink()
     for root in (project.root, *worktrees(project)):
-        with contextlib.suppress(OSError):  # a shared ledger, a configuration: not ours to remove
+        with contextlib.suppress(OSError):  # not empty: a shared ledger or a configuration stays
             os.rmdir(root / ".holdfast")
 
 

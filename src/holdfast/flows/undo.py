@@ -1,4 +1,4 @@
-"""The versions of files that change: lists them, shows what a change did, and takes changes back."""
+"""The versions of files: lists them, shows what a change did, and undoes changes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FileVersions(Struct, frozen=True, kw_only=True):
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """One change of a file. `added` and `removed` count lines, None where a version is no longer there."""
+    """One change of a file. `added` and `removed` count lines; None if a version no longer exists."""
 
     n: int
     file: str
@@ -44,7 +44,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
 
 class Undone(Struct, frozen=True, kw_only=True):
-    """One file that was taken back. `changes` are those that were taken back, the newest first."""
+    """A file that was restored. `changes` are the undone changes, the newest first."""
 
     file: str
     changes: tuple[FileChange, ...] = ()
@@ -88,7 +88,7 @@ def change_and_diff(machine: Machine, project: Project, n: int, file: str | None
 def undo(
     machine: Machine, project: Project, file: str | None, *, to: int | None = None, dry_run: bool = False
 ) -> list[Undone]:
-    """Takes back the last change of ours with all of its group, or goes to one version of a file."""
+    """Undoes holdfast's last change with its whole group, or restores one version of a file."""
     store = memory_of(machine, project)
     dry_run = dry_run or not project.memory.is_dir()
     if not dry_run:
@@ -107,7 +107,7 @@ def undo(
 
 
 def undo_personal(machine: Machine, project: Project, *, dry_run: bool = False) -> list[Undone]:
-    """The same for this user's own lessons, which belong to no project."""
+    """Undoes the last change of the user's personal lessons, which belong to no project."""
     store = lesson_store(machine, project, new_group())
     steps = store.personal_steps_back() if dry_run else store.undo_personal()
     if steps and not dry_run:
@@ -126,7 +126,7 @@ def _go_to(store: MemoryStore, change: Change, *, dry_run: bool) -> list[Undone]
 
 
 def _restore_sharing(machine: Machine, project: Project, steps: Sequence[Step]) -> list[Undone]:
-    """Git keeps the versions of shared lessons: the choices of then say which of them belong there."""
+    """Shares the lessons that were shared then. Git has their versions; the restored choices have their names."""
     step = next((step for step in steps if step.file == f"lessons/{CHOICES}"), None)
     if step is None:
         return []
@@ -139,7 +139,7 @@ def _restore_sharing(machine: Machine, project: Project, steps: Sequence[Step]) 
 
 
 def _change_by_number(machine: Machine, store: MemoryStore, n: int, file: str | None) -> Change:
-    """A change by its number, which no other change has."""
+    """A change by its number, which is unique."""
     name = _file_name(machine, file) if file is not None else None
     for change in store.history(name):
         if change.n == n:
@@ -149,7 +149,7 @@ def _change_by_number(machine: Machine, store: MemoryStore, n: int, file: str | 
 
 
 def _file_name(machine: Machine, file: str) -> str:
-    """A file as the store knows it: by its name, or by a path from the current directory."""
+    """The name or path of a file for the store; a path is relative to the current directory."""
     if not file.strip() or "\0" in file:
         raise UsageError("the name of a file is empty", fix="Name one, such as current.md")
     path = os.path.join(machine.cwd, file)
@@ -169,9 +169,9 @@ def _undone(store: MemoryStore | None, step: Step) -> Undone:
 
 
 def _counted(store: MemoryStore | None, change: Change) -> FileChange:
-    """A change with its lines counted, where the store still has both versions."""
+    """A change with its lines counted, if the store still has both versions."""
     added = removed = None
-    with suppress(HoldfastError):  # a version that is no longer whole is still listed
+    with suppress(HoldfastError):  # a damaged version is still listed
         added, removed = count(*_contents(store, change)) if store is not None else (None, None)
     return FileChange(
         n=change.n,

@@ -1,6 +1,6 @@
-"""Merges another memory into this one: adds what is missing, and leaves what is here as it is.
+"""Merges another memory into this one: adds what is missing, and leaves existing entries unchanged.
 
-What was forgotten or dismissed here does not come back with the other memory.
+Items that were forgotten or dismissed here are not imported from the other memory.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MANAGED = ("log.md", "reference.md", "open-questions.md")
 
 
 class Added(Struct, kw_only=True):
-    """How much came in, by kind. `problems` are lines of the other memory that could not be read."""
+    """How many items were added, by kind. `problems` are lines of the other memory that could not be read."""
 
     rows: int = 0
     sessions: int = 0
@@ -72,7 +72,7 @@ class Union:
         self._forgotten = set(self._denied.sessions)
 
     def run(self, shared: Sequence[Path]) -> Added:
-        """`shared` are the ledgers of the repositories: the other one's, whose rows come in, and this one's."""
+        """Runs the merge. `shared` are the two repositories' ledgers: the other one's, then this one's."""
         self._add_rows(shared)
         self._add_lines()
         for name in known_projects(self.there):
@@ -84,21 +84,25 @@ class Union:
         return self.added
 
     def _add_rows(self, shared: Sequence[Path]) -> None:
-        store, new = (LedgerStore(side.ledger, side.lock("ledger")) for side in (self.here, self.there))
+        store, their_store = (
+            LedgerStore(side.ledger, side.lock("ledger")) for side in (self.here, self.there)
+        )
         theirs, ours = (LedgerStore(path, path.with_suffix(".lock")).read() for path in shared)
-        known = [*store.read().entries, *ours.entries]
-        self._forgotten |= {entry.session for entry in known if entry.forgotten}
-        read = new.read()
-        rows = missing_rows([*read.entries, *missing_rows(theirs.entries, read.entries)], known)
+        known_rows = [*store.read().entries, *ours.entries]
+        self._forgotten |= {entry.session for entry in known_rows if entry.forgotten}
+        their_ledger = their_store.read()
+        rows = missing_rows(
+            [*their_ledger.entries, *missing_rows(theirs.entries, their_ledger.entries)], known_rows
+        )
         rows = [row for row in rows if row.session not in self._forgotten]
         store.append(rows)
         self.added.rows = len(rows)
-        self.added.problems += [problem.message for problem in (*read.problems, *theirs.problems)]
-        # Forgotten in the other memory: nothing else of it is taken either.
+        self.added.problems += [problem.message for problem in (*their_ledger.problems, *theirs.problems)]
+        # Sessions that were forgotten in the other memory are not imported at all.
         self._forgotten |= {row.session for row in rows if row.forgotten}
 
     def _add_lines(self) -> None:
-        """Adds missing lines to the lists of one line for each thing, such as what was dismissed."""
+        """Adds missing lines to the files with one item per line, such as the dismissed ids."""
         for path in sorted(self.there.memory.glob("*.jsonl")):
             target = self.here.memory / path.name
             if target.exists():
@@ -112,7 +116,7 @@ class Union:
     # --- projects --------------------------------------------------------------------------------------
 
     def _add_project(self, name: str) -> None:
-        """The repository's own project there is the own one here, whatever the folders are called."""
+        """The other repository's main project becomes this one's main project, whatever the folders are called."""
         theirs = MemoryStore(self.there, name)
         ours = self._store(self._title_here if name == self._title_there else name)
         entries = theirs.entries()
@@ -201,7 +205,7 @@ class Union:
     # --- records and files -----------------------------------------------------------------------------
 
     def _add_records(self) -> None:
-        """Adds what is known of sessions beyond their rows; cursors into the other machine's transcripts stay out."""
+        """Adds session records. Cursors are not copied: they point into the other machine's transcripts."""
         none: list[DistilledSession] = []
         records = CaptureStore.glimpse(self.there.capture, lambda store: store.all_records(), none)
         if not records:
@@ -213,7 +217,7 @@ class Union:
                     self.added.records += 1
 
     def _add_files(self) -> None:
-        """Copies files that are missing here. Versions belong to the files there, and stay there."""
+        """Copies files that are missing here, except versions: those belong to the other memory's files."""
         for name in canonical_files(self.there.memory).files:
             top, _, rest = name.partition("/")
             managed = top == "projects" and (name.endswith(_MANAGED) or "/archive/" in name)
@@ -222,8 +226,8 @@ class Union:
             target = self.here.memory / name
             if rest and top == "projects":
                 project, _, inner = rest.partition("/")
-                own = self._title_here if project == self._title_there else project
-                target = self.here.memory / "projects" / own / inner
+                folder = self._title_here if project == self._title_there else project
+                target = self.here.memory / "projects" / folder / inner
             if target.exists() or self._is_unwanted_lesson(name):
                 continue
             target.parent.mkdir(parents=True, exist_ok=True)
