@@ -104,7 +104,7 @@ _ONE_OFF = PrefilteredRegex(
 )
 _AS_OF_NOW = PrefilteredRegex(
     r"\b(?:always|never)\b.*(?<!from )\bnow\b(?! on\b)", re.IGNORECASE
-)  # the latest change
+)  # "always … now" describes the latest change
 _VAGUE = PrefilteredRegex(
     r"\b(?:this(?! (?:repo|repository|project|code ?base)\b)|that|these|those|it|its|them|they"
     r"|one|ones|above|below|there)\b",
@@ -135,9 +135,7 @@ _PLAIN_VERB = {"us": "Use", "pr": "Prefer", "ke": "Keep", "fo": "Follow", "st": 
 
 MOST = 60
 LONGEST_TEXT = 60_000
-_NUMBERED = lazy_regex(
-    r"^\s*\d+(?:→|\t|[:|] ?)", re.MULTILINE
-)  # line numbers that tools print before a file's lines
+_NUMBERED = lazy_regex(r"^\s*\d+(?:→|\t|[:|] ?)", re.MULTILINE)  # line numbers that tools print
 _SPAN = lazy_regex(r"`([^`\n]{3,160})`")
 _FENCE = lazy_regex(r"\s*(?:```|~~~)")
 _PROMPT = lazy_regex(r"\s*(?:[$%>] )?")
@@ -207,9 +205,8 @@ def _rules(core: str, *, replied: bool) -> bool | None:
     if reasoned := _REASONED.fullmatch(core):
         if _VAGUE.search(reasoned[1]):
             return None  # the reason refers to the current task
-        return not _WORK_AT_HAND.match(
-            core
-        )  # "do not add …" belongs to the current plan, until it is repeated
+        # "Do not add …" belongs to the current plan, until it is repeated.
+        return not _WORK_AT_HAND.match(core)
     if not named and (_OF_THE_MOMENT.search(core) or len(_STAYS.sub(" ", core).split()) < _FEWEST_WORDS):
         return None
     if never := _NEVER_DONE.match(core):

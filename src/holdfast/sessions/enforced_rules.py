@@ -151,9 +151,8 @@ def findings_in(output: str) -> LintFindings:
     findings: dict[str, LintFinding] = {}
     output = without_escapes(output) if "\x1b" in output else output
     named = {match["rule"] for match in _COUNTED.finditer(output[-MOST_READ:])}
-    whole = len(output) <= MOST_READ or bool(
-        named
-    )  # the closing count names the rules in the part that was not read
+    # The closing count names the rules in the part that was not read.
+    whole = len(output) <= MOST_READ or bool(named)
     if len(output) > MOST_READ:
         output = output[:MOST_READ].rpartition("\n")[0]
     for pattern in _FOUND:

@@ -1,4 +1,4 @@
-"""Why a call failed: which of its words was wrong, for which program; and the wait for its remedy."""
+"""Finds which word of a failed call was wrong, for which program, and waits for the remedy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from holdfast.sessions.failure_wording import Sign, line_of, signs_in
 from holdfast.sessions.remedies import same_file
 
 PATIENCE = 8  # calls after which a slip no longer waits
-# What no edit mends waits longer: for the program by its name, or for the version that runs it.
+# Causes that no edit repairs wait longer: for the program by its name, or for the version that runs it.
 LONGER = {"program": 40, "engine": 400}
 MOST_SLIPS = 6
 MOST_STUMBLES = 40
@@ -37,7 +37,7 @@ MOST_STATED = 40
 
 SOFT = frozenset(
     ["program", "task", "command", "flag", "glob", "unmatched", "place", "path"]
-)  # told even where a pipe hides them
+)  # recognised even where a pipe hides the exit code
 _NAMED = frozenset(["task", "command", "flag"])
 _SHELL = names(
     "echo printf true false test [ [[ cat head tail wc sort grep egrep rg sed awk ls find tr cut xargs tee sleep"
@@ -45,7 +45,7 @@ _SHELL = names(
 )
 _ASKS_WHAT_IS_THERE = names("ls rm cat head tail wc test [ [[ for stat du file")
 _CODE = (FailureReason.TEST_FAILURE, FailureReason.SYNTAX_ERROR)
-# Of a single test the runner says it as well: that is no call that took long.
+# Runners print this for a single test as well: that is not a slow call.
 _TIMED_OUT = lazy_regex(r"(?<!test )(?<!hook )timed out after (\d+ ?\w+)", re.IGNORECASE)
 _TARGETS = names("--lib --bin --bins --test --bench --example --filter -p --package --project -w --workspace")
 _MANIFESTS = (
@@ -54,7 +54,7 @@ _MANIFESTS = (
     ("Cargo.toml", ("cargo",)),
     ("package.json", ("npm", "pnpm", "yarn", "bun")),
 )
-# A program that the work itself builds: its options are what is being worked on.
+# A program that this repository builds: its options are the work in progress.
 _BUILT_HERE = lazy_regex(r"^[\"']?\$|\.exe[\"']?$|(?:^|/)(?:target|dist|build|out)/|/te?mp/")
 _RUN_IT = names("go cargo dotnet swift zig stack cabal gleam")  # `run`: what is in this repository
 _INTERPRETERS = names("python python3 node ruby php perl tsx ts-node bun deno bash sh uv npx pnpm")
@@ -62,7 +62,7 @@ _KNOWN_TOOLS = names(
     "pytest ruff mypy pyright black isort flake8 pylint pre-commit coverage tox nox mkdocs alembic"
 )
 _RUN_THROUGH = names("mise npx bunx pnpm uv poetry")
-# What a build leaves behind is there after the next build.
+# Build output exists after the next build.
 _BUILT = lazy_regex(r"(?:^|/)(?:target|dist|build|out|coverage|\.next|node_modules)/")
 _SCRIPT = lazy_regex(r"\.(?:py|[cm]?[jt]sx?|rb|php|pl|sh)\Z")
 _NUMBERS = lazy_regex(r"\d+|[0-9a-f]{7,40}|/\S+|https?://\S+")
@@ -82,8 +82,11 @@ def await_remedy(state: Gathered, slip: Slip) -> None:
         record_slip(state, slip, "")
         return
     age_slips(state)
-    slip.vain = [*(text for known in state.slips if known.key == slip.key for text in known.vain), *slip.vain]
-    waiting = [*(known for known in state.slips if known.key != slip.key), slip]
+    slip.vain = [
+        *(text for earlier in state.slips if earlier.key == slip.key for text in earlier.vain),
+        *slip.vain,
+    ]
+    waiting = [*(earlier for earlier in state.slips if earlier.key != slip.key), slip]
     for old in waiting[:-MOST_SLIPS]:
         record_slip(state, old, "")
     state.slips = waiting[-MOST_SLIPS:]
@@ -101,40 +104,40 @@ def age_slips(state: Gathered) -> None:
 
 
 def stumbles_of(state: Gathered) -> list[Stumble]:
-    """What was seen so far; what still waits for a remedy has none."""
+    """Return the stumbles so far; slips that still wait for a remedy have none."""
     waiting = (_stumble(slip, "") for slip in state.slips)
     return [*state.stumbles.values(), *(item for item in waiting if item.key not in state.stumbles)]
 
 
 def record_slip(state: Gathered, slip: Slip, instead: str) -> None:
-    """Keeps what a failure taught, once for each cause; one with its remedy replaces one without."""
+    """Record a failure, once for each cause; one with a remedy replaces one without."""
     keep_stumble(state, _stumble(slip, instead))
 
 
 def keep_stumble(state: Gathered, made: Stumble) -> None:
-    known = state.stumbles.get(made.key)
-    if known is not None and (known.instead or not made.instead):
+    existing = state.stumbles.get(made.key)
+    if existing is not None and (existing.instead or not made.instead):
         return
-    if known is not None or len(state.stumbles) < MOST_STUMBLES:
+    if existing is not None or len(state.stumbles) < MOST_STUMBLES:
         state.stumbles[made.key] = made
 
 
 def _before(part: Simple, token: str) -> str:
-    """The flag that a value was given to; for what is a flag itself the dashes that hand it on, or ''."""
+    """Return the flag that a value belongs to; for a flag, the `--` before it, or ''."""
     if token.startswith("-"):
-        given = [unquoted(word).partition("=")[0] for word in part.words]
-        return "-- " if "--" in given and token in given[given.index("--") :] else ""
+        flags = [unquoted(word).partition("=")[0] for word in part.words]
+        return "-- " if "--" in flags and token in flags[flags.index("--") :] else ""
     words = part.words
-    for place, word in enumerate(words[1:], 1):
-        if token in unquoted(word).split(",") and words[place - 1].startswith("-"):
-            return f"{words[place - 1]} "
+    for index, word in enumerate(words[1:], 1):
+        if token in unquoted(word).split(",") and words[index - 1].startswith("-"):
+            return f"{words[index - 1]} "
     return ""
 
 
 def _stumble(slip: Slip, instead: str) -> Stumble:
     if slip.part is None or slip.cause in ("slow", "flaky"):
         tried = slip.token
-        instead = home_relative(instead)  # a file outside of the checkout is said as any machine knows it
+        instead = home_relative(instead)  # a path outside the checkout must work on any machine
     elif slip.cause == "flag":
         tried = f"{slip.subject} {_before(slip.part, slip.token)}{slip.token}"
     elif slip.cause == "place":
@@ -153,36 +156,36 @@ def _stumble(slip: Slip, instead: str) -> Stumble:
 
 
 def experience_of(main: Sequence[Gathered], all_of_them: Sequence[Gathered]) -> Experience:
-    """A person's words come from the main transcripts, what calls proved from all."""
+    """Merge the experience of a session: corrections from the main transcripts, calls from all of them."""
     stumbles: dict[str, Stumble] = {}
     ran: dict[str, Ran] = {}
     for state in all_of_them:
         for item in stumbles_of(state):
-            known = stumbles.get(item.key)
-            if known is None or (item.instead and not known.instead):
+            existing = stumbles.get(item.key)
+            if existing is None or (item.instead and not existing.instead):
                 stumbles[item.key] = item
-        for command, done in state.jobs.items():
-            before = ran.get(command, Ran(command=command, purpose=done.purpose))
+        for command, job in state.jobs.items():
+            total = ran.get(command, Ran(command=command, purpose=job.purpose))
             ran[command] = Ran(
                 command=command,
-                purpose=done.purpose,
-                worked=before.worked + done.worked,
-                failed=before.failed + done.failed,
-                line=before.line or done.line,
-                at=max(before.at or 0.0, done.at or 0.0) or None,
-                sought=bool(before.sought) or done.sought,
+                purpose=job.purpose,
+                worked=total.worked + job.worked,
+                failed=total.failed + job.failed,
+                line=total.line or job.line,
+                at=max(total.at or 0.0, job.at or 0.0) or None,
+                sought=bool(total.sought) or job.sought,
             )
-    said: dict[str, Correction] = {}
+    corrections: dict[str, Correction] = {}
     for state in main:
         for correction in state.corrections:
-            said.setdefault(correction.text.casefold(), correction)
+            corrections.setdefault(correction.text.casefold(), correction)
     stated = dict.fromkeys(command for state in all_of_them for command in state.stated)
     worked = sorted((item for item in ran.values() if item.worked), key=lambda item: -item.worked)
     return Experience(
         format=EXPERIENCE_FORMAT,
         stumbles=tuple(stumbles.values())[:MOST_EXPERIENCED_STUMBLES],
         commands=tuple(worked[:MOST_EXPERIENCED_COMMANDS]),
-        corrections=tuple(said.values())[:MOST_CORRECTIONS],
+        corrections=tuple(corrections.values())[:MOST_CORRECTIONS],
         stated=tuple(stated)[:MOST_STATED],
     )
 
@@ -202,7 +205,7 @@ def slip_of(command: str, output: str, at: float | None, only: frozenset[str] | 
 
 
 def _unsigned(command: str, output: str, at: float | None) -> Slip | None:
-    """A check that failed for another reason than the code: another way to run it may work."""
+    """Return a slip for a check that did not fail because of the code: another way to run it may work."""
     if match := _TIMED_OUT.search(output):
         part = worker(simple_commands(command))
         if part is not None and checks.check_kind(part.text) and (text := job_text(part)):
@@ -244,29 +247,31 @@ def _read_sign(sign: Sign, parts: list[Simple], output: str, at: float | None) -
 
 
 def _unmatched(name: str, parts: list[Simple], line: str, at: float | None, *, by_shell: bool) -> Slip | None:
-    """A word that a shell took for a pattern: as it stands in the line, or as the shell itself names it."""
-    said = ((part, word) for part in parts for word in part.words if name in word.replace("\\", ""))
-    part, word = next(said, (None, name if by_shell else ""))
-    part = part or next((one for one in parts if any(name[-12:] in word for word in one.words)), None)
+    """Return a slip for a word that the shell took for a glob pattern."""
+    matches = ((part, word) for part in parts for word in part.words if name in word.replace("\\", ""))
+    part, word = next(matches, (None, name if by_shell else ""))
+    part = part or next(
+        (candidate for candidate in parts if any(name[-12:] in word for word in candidate.words)), None
+    )
     kind = _pattern(word)
     if not kind or (part is None and not by_shell):
         return None
     part = part or (parts[0] if parts else Simple(("sh",)))
-    asks = kind == "*" and part.program in _ASKS_WHAT_IS_THERE  # and this is the answer
-    return None if asks else Slip("glob", "", kind, "no matches found", at, part)
+    is_answer = kind == "*" and part.program in _ASKS_WHAT_IS_THERE  # and no match is the answer
+    return None if is_answer else Slip("glob", "", kind, "no matches found", at, part)
 
 
 def _blamed(parts: Sequence[Simple], output: str) -> Simple | None:
-    """Of several commands in a line the one that an output speaks of; None where it speaks of none, or of more."""
-    doing = [part for part in parts if not part.shapes and part.program not in _SHELL]
-    if len({part.program for part in doing}) == 1:
+    """Return the command of a line that the output names; None if it names none or several."""
+    candidates = [part for part in parts if not part.shapes and part.program not in _SHELL]
+    if len({part.program for part in candidates}) == 1:
         return None
-    named = [part for part in doing if re.search(rf"(?m)^{re.escape(part.program)}\b[: ]", output)]
+    named = [part for part in candidates if re.search(rf"(?m)^{re.escape(part.program)}\b[: ]", output)]
     return named[0] if len({part.program for part in named}) == 1 else None
 
 
 def _asked_for(line: str, parts: Sequence[Simple]) -> Simple | None:
-    """The command whose manifest is missing where it ran."""
+    """Return the command whose manifest is missing in its directory."""
     for sign, programs in _MANIFESTS:
         if sign in line:
             return next((part for part in parts if part.program in programs), None)
@@ -274,7 +279,7 @@ def _asked_for(line: str, parts: Sequence[Simple]) -> Simple | None:
 
 
 def _of_worker(cause: str, name: str, line: str, part: Simple | None, at: float | None) -> Slip | None:
-    """A sign that names no word of the command: it is about the command that does the work."""
+    """Return a slip for a sign that names no word of the command: it concerns the command that does the work."""
     if part is None:
         return None
     if cause == "target":
@@ -284,9 +289,9 @@ def _of_worker(cause: str, name: str, line: str, part: Simple | None, at: float 
     if is_outside_checkout(part) or (
         cause in ("place", "module") and any(map(is_session_specific, part.words))
     ):
-        return None  # what fails in another place, or with a file of the moment, says nothing of here
+        return None  # a failure elsewhere, or with a temporary file, teaches nothing about this repository
     if cause == "refused" and subject_of(part) == "gh api":
-        return None  # what it was asked for is not said
+        return None  # the rule could not say what was requested
     if cause in ("usage", "refused"):
         name = _NUMBERS.sub("", line)[:60].strip()
     if cause == "module" and (is_session_specific(name) or name.startswith((".", "/"))):
@@ -297,20 +302,20 @@ def _of_worker(cause: str, name: str, line: str, part: Simple | None, at: float 
 
 
 def worker(parts: Sequence[Simple]) -> Simple | None:
-    """The command that a line is about: one that verifies, else the last that does something."""
-    doing = [part for part in parts if not part.shapes and part.program not in _SHELL]
-    checking = [part for part in doing if purpose_of(part)]
-    return checking[-1] if checking else doing[-1] if doing else None
+    """Return the main command of a line: one that verifies, or else the last that does something."""
+    candidates = [part for part in parts if not part.shapes and part.program not in _SHELL]
+    verifying = [part for part in candidates if purpose_of(part)]
+    return verifying[-1] if verifying else candidates[-1] if candidates else None
 
 
 def _inner(part: Simple) -> Simple:
-    """The command behind one that only chooses what runs it: `mise x -- cargo test`."""
+    """Return the command behind a wrapper: `mise x -- cargo test`."""
     rest = part.words[part.words.index("--") + 1 :] if "--" in part.words else ()
     return Simple(rest, part.directory) if rest and part.program in _RUN_THROUGH else part
 
 
 def _is_built_here(part: Simple, token: str) -> bool:
-    """Whether a word was given to a program that the work itself builds, by its place or through what runs it."""
+    """Whether a word belongs to a program that this repository builds, called by its path or through a runner."""
     if _BUILT_HERE.search(part.words[0]):
         return True
     words = [unquoted(word) for word in part.words]
@@ -323,17 +328,16 @@ def _is_built_here(part: Simple, token: str) -> bool:
 
 
 def _is_option(part: Simple, token: str) -> bool:
-    """Whether a word is an option or the value of one: what else an option parser did not expect is of the moment."""
+    """Whether a word is an option or the value of one: other unexpected arguments are specific to the session."""
     if token.startswith("-"):
-        return not any(
-            word[0] in "\"'" and unquoted(word) == token for word in part.words if word
-        )  # sought for
+        # Quoted, it is a search term.
+        return not any(word[0] in "\"'" and unquoted(word) == token for word in part.words if word)
     pairs = zip(part.words, part.words[1:], strict=False)
     return any(token in unquoted(word).split(",") and before.startswith("-") for before, word in pairs)
 
 
 def _typed(name: str, part: Simple) -> str:
-    """A flag, task or field as it stands in the command; '' when it is not there."""
+    """Return a flag, task or field as typed in the command; '' if it is not there."""
     words = [unquoted(word) for word in part.words[1:]]
     for word in words:
         if name == word or word.partition("=")[0] == name or word.lstrip("-").partition("=")[0] == name:
@@ -347,7 +351,7 @@ def _typed(name: str, part: Simple) -> str:
 
 
 def _pattern(word: str) -> str:
-    """What kind of word a shell took for a pattern."""
+    """Return the kind of word that the shell took for a pattern."""
     if word.startswith("-"):
         return word.partition("=")[0] if "=" in word else ""
     return "=" if word.startswith("=") else next((sign for sign in "?[(*" if sign in word), "")
@@ -366,7 +370,7 @@ def _missed_path(name: str, parts: list[Simple], output: str, line: str, at: flo
             unquoted(word).rstrip("/") == name.rstrip("/") for word in part.words
         ):
             if name.startswith(f"{part.directory.rpartition('/')[2]}/"):
-                return None  # said from above the folder in which it was called
+                return None  # relative to the parent of the working directory
             path = f"{part.directory}/{name}" if part.directory else name
             return path_slip(path, line, at)
     return None
@@ -386,11 +390,11 @@ def path_slip(path: str, line: str, at: float | None) -> Slip | None:
     return Slip("path", "", cut_raw_line(path), line, at, None)
 
 
-# Files that were looked for where they are not: the wait for them to turn up elsewhere.
+# Files that were not where the session looked: wait for them to turn up elsewhere.
 
 
 def watch_file(state: Gathered, path: str, output: str, *, ok: bool | None, at: float | None) -> None:
-    """Takes one file that was read, or was not where it was looked for."""
+    """Process a file that was read, or was missing."""
     if ok is False:
         _not_read(state, path, output[:300], at)
         return
@@ -412,15 +416,15 @@ def _not_read(state: Gathered, path: str, output: str, at: float | None) -> None
         return
     if slip is None:
         return
-    meant = _MEANT.search(output)
-    if meant and same_file(slip.token, found := _beside(slip.token, meant[1])):
-        record_slip(state, slip, found)
+    suggestion = _MEANT.search(output)
+    if suggestion and same_file(slip.token, path_found := _beside(slip.token, suggestion[1])):
+        record_slip(state, slip, path_found)
     else:
         await_remedy(state, slip)
 
 
 def watch_listing(state: Gathered, output: str, root: str = "") -> None:
-    """Takes an output that may list files: one of them may be what was looked for elsewhere."""
+    """Process an output that may list files: one of them may be the file that was missing."""
     waiting = [slip for slip in state.slips if slip.part is None]
     if not waiting:
         return
@@ -431,13 +435,13 @@ def watch_listing(state: Gathered, output: str, root: str = "") -> None:
         if _LISTED.fullmatch(line.strip())
     ]
     for slip in waiting:
-        if found := next((path for path in paths if same_file(slip.token, path)), ""):
+        if path_found := next((path for path in paths if same_file(slip.token, path)), ""):
             state.slips.remove(slip)
-            record_slip(state, slip, found)
+            record_slip(state, slip, path_found)
 
 
 def missing_in(output: str) -> str:
-    """The path that a search was told does not exist."""
+    """Return the path that a search reported as missing."""
     match = _MISSING_PATH.search(output[:400])
     return match[1] if match else ""
 

@@ -1,7 +1,7 @@
-"""What a session decided, asked, found, tried in vain, left open and verified, in words already written.
+"""Collects a session's decisions, questions, findings, dead ends, open items and facts, verbatim.
 
-No model is called. Words count where a turn concludes: a person's turns, the message that ends an agent's
-turn, compaction summaries, plans, answers. What tools print counts where it proves a command right or wrong.
+No model is called. Text counts where a turn concludes: a person's messages, the message that ends an agent's
+turn, compaction summaries, plans, answers. Tool output counts if it proves a command right or wrong.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ Turned = TypeVar("Turned", UserTurn, ToolResult, Planned)
 
 
 class Harvester:
-    """Feeds what is gathered, one event at a time."""
+    """Updates a `Gathered` state, one event at a time."""
 
     def __init__(self, state: Gathered, cwd: str = "") -> None:
         self.state = state
-        self.cwd = cwd  # of the session: what lessons say is said from there
-        self.below = ""  # the folder in which the call at hand was made
+        self.cwd = cwd  # of the session: lessons name paths relative to it
+        self.below = ""  # the subfolder in which the current call was made
         self._heard: tuple[ToolResult, ToolResult] | None = None
 
     def person(self, event: UserTurn) -> None:
-        """A person speaks: the agent's report is final, and its question is answered or passed over."""
+        """Process a person's message: the agent's report is now final, and its question is answered or ignored."""
         state = self.state
         event = _spoken(event)
         replied = bool(state.report) or event.feedback
@@ -105,17 +105,17 @@ class Harvester:
         if looks_up(action, target):
             state.looked_at = state.calls
         if action == "shell":
-            here = self._from_here(target)
-            refused = event.ok is not True and enforced_rules.watch_refusal(state, action, here, event)
+            command = self._from_here(target)
+            refused = event.ok is not True and enforced_rules.watch_refusal(state, action, command, event)
             if state.refused and not refused and not event.rejected:
-                enforced_rules.clear_refusals(state, here)
+                enforced_rules.clear_refusals(state, command)
             if not event.own_fault and not event.rejected:
                 if not refused:
-                    stumble_watch.watch_shell(state, here, event.text, ok=event.ok, at=event.at)
+                    stumble_watch.watch_shell(state, command, event.text, ok=event.ok, at=event.at)
                 harvest_commands.watch_shell(state, target, event.text, ok=event.ok, at=event.at)
                 if event.ok:
                     harvest_commands.watch_command(state, target, event.text, event.at)
-                    if shows_guide(here):
+                    if shows_guide(command):
                         note_stated(state, event.text)
         elif action == "edit":
             if event.ok is not False:
@@ -136,30 +136,30 @@ class Harvester:
             if event.ok is not False and event.text and is_guide(from_here(target, self.cwd)):
                 note_stated(state, event.text)
             if (state.slips or event.ok is False) and not event.rejected:
-                here = from_here(target, self.cwd)
-                failing_calls.watch_file(state, here, event.text, ok=event.ok, at=event.at)
+                command = from_here(target, self.cwd)
+                failing_calls.watch_file(state, command, event.text, ok=event.ok, at=event.at)
             if state.failures or event.ok is False:
                 harvest_commands.watch_read(state, target, event.text, ok=event.ok, at=event.at)
 
     def _spoken(self, event: ToolResult) -> ToolResult:
-        """The same for an output, cached: one output is read several times in a row."""
+        """Same as the module's `_spoken`, cached: the same output is read several times in a row."""
         if self._heard is None or self._heard[0] is not event:
             self._heard = event, _spoken(event)
         return self._heard[1]
 
     def verified(self, command: str, event: ToolResult) -> None:
         event, command = self._spoken(event), without_private(command)
-        here = self._from_here(command)
-        if stumble_watch.is_misused_check(here, event.text):
+        relative = self._from_here(command)
+        if stumble_watch.is_misused_check(relative, event.text):
             return  # a pipe hid that the check did not even run
         harvest_commands.watch_checks(self.state, command, event.text, event.at)
-        line = harvest_commands.proof(event.text) if stumble_watch.lacks_proof(self.state, here) else ""
-        stumble_watch.note_verified(self.state, here, line, event.at)
+        line = harvest_commands.proof(event.text) if stumble_watch.lacks_proof(self.state, relative) else ""
+        stumble_watch.note_verified(self.state, relative, line, event.at)
 
     def _from_here(self, command: str) -> str:
-        """A command as it is said from the session's folder, though an earlier one moved into another."""
-        here = from_here(command, self.cwd)
-        return f"cd {self.below} && {here}" if self.below else here
+        """Return a command relative to the session's folder, even if an earlier command changed directory."""
+        relative = from_here(command, self.cwd)
+        return f"cd {self.below} && {relative}" if self.below else relative
 
     def committed(self, command: str, event: ToolResult) -> None:
         harvest_commands.watch_commit(
@@ -168,13 +168,13 @@ class Harvester:
 
 
 def _spoken(event: Turned) -> Turned:
-    """The event with only the text that may be split: in a single sentence a private tag is no longer visible."""
+    """Return the event without private text. Must come before splitting: a single sentence no longer shows the tag."""
     text = without_private(event.text)
     return event if text == event.text else replace(event, text=text)
 
 
 def without_private(text: str) -> str:
-    """Without private parts and our own blocks. A long output is looked through only where it may hold one."""
+    """Remove private parts and our own blocks. A long output is scanned only if it may hold one."""
     if not text:
         return text
     fenced = MARK in text
@@ -184,7 +184,7 @@ def without_private(text: str) -> str:
 
 
 def conclude_report(state: Gathered) -> None:
-    """Reads the agent's last message, now that nothing of its turn can follow."""
+    """Read the agent's last message, now that its turn is over."""
     if not state.report:
         return
     state.question = None
@@ -193,18 +193,18 @@ def conclude_report(state: Gathered) -> None:
 
 
 def _read(state: Gathered, text: str, at: float | None, *, replaces: bool = False) -> None:
-    every = list(statements(text))
-    if every and (question := harvest_sentences.closing_question(every[-1], at)) is not None:
+    lines = list(statements(text))
+    if lines and (question := harvest_sentences.closing_question(lines[-1], at)) is not None:
         state.question = question
-    said = [statement for statement in every if SHORTEST_ITEM <= len(statement.text) <= LONGEST]
-    add_new(state.decisions, harvest_sentences.decisions_in_report(said, at))
-    add_new(state.findings, harvest_sentences.findings(said, at))
-    add_new(state.dead_ends, harvest_sentences.abandoned_approaches(said, at))
-    left = harvest_sentences.open_items(said, at)
-    if left or replaces:
-        # There is a newer report: what an older one left open is done, or listed again.
+    candidates = [statement for statement in lines if SHORTEST_ITEM <= len(statement.text) <= LONGEST]
+    add_new(state.decisions, harvest_sentences.decisions_in_report(candidates, at))
+    add_new(state.findings, harvest_sentences.findings(candidates, at))
+    add_new(state.dead_ends, harvest_sentences.abandoned_approaches(candidates, at))
+    items = harvest_sentences.open_items(candidates, at)
+    if items or replaces:
+        # A newer report replaces the open items of an older one: they are done, or listed again.
         state.open_items = []
-    add_new(state.open_items, left)
+    add_new(state.open_items, items)
 
 
 def _answer(state: Gathered, event: UserTurn) -> None:
@@ -218,7 +218,7 @@ def _answer(state: Gathered, event: UserTurn) -> None:
         or answer.endswith("?")
         or answer.startswith(("/", "<", "#", "@"))
     ):
-        return  # passed over: the person spoke of something else
+        return  # ignored: the message is about something else
     add_new(
         state.questions, [replace(question, answer=cut_raw_line(answer), by="user", answered_at=event.at)]
     )
@@ -227,18 +227,18 @@ def _answer(state: Gathered, event: UserTurn) -> None:
 def harvest_of(
     session: str, main: Sequence[Gathered], all_of_them: Sequence[Gathered], left: Iterable[OpenItem]
 ) -> Harvest:
-    """The best of each kind. Words come from the main transcripts, proofs from those of subagents too."""
+    """Return the best items of each kind. Sentences come from the main transcripts, facts from subagents too."""
     ended = [_ended(state) for state in main]
-    proofs = [*(state for state in all_of_them if not any(state is known for known in main)), *ended]
-    words = [item for state in ended for item in state.decisions]
-    # What a person settled outweighs an agent's choice, and a reason outweighs none; the best come last.
-    words.sort(key=lambda item: (item.by == "user", bool(item.rationale)))
+    proofs = [*(state for state in all_of_them if not any(state is other for other in main)), *ended]
+    decisions = [item for state in ended for item in state.decisions]
+    # A person's decision outranks an agent's, and one with a reason outranks one without; the best come last.
+    decisions.sort(key=lambda item: (item.by == "user", bool(item.rationale)))
     questions = [item for state in ended for item in state.questions]
     if ended and (asked := ended[-1].question) is not None:
         questions.append(asked)
     open_items = [*left, *(ended[-1].open_items if ended else ())]
     return Harvest(
-        decisions=_best(words, session),
+        decisions=_best(decisions, session),
         questions=_best(questions, session),
         findings=_best([item for state in ended for item in state.findings], session),
         dead_ends=_best([item for state in proofs for item in state.dead_ends], session),
@@ -253,8 +253,8 @@ def harvest_of(
 
 
 def _ended(state: Gathered) -> Gathered:
-    """The state as if nothing followed; the state itself may still grow."""
-    copied = replace(
+    """Return a concluded copy of the state; the state itself may still grow."""
+    copy = replace(
         state,
         decisions=list(state.decisions),
         questions=list(state.questions),
@@ -262,16 +262,16 @@ def _ended(state: Gathered) -> Gathered:
         dead_ends=list(state.dead_ends),
         open_items=list(state.open_items),
     )
-    conclude_report(copied)
-    return copied
+    conclude_report(copy)
+    return copy
 
 
 def _best(items: Sequence[Said], session: str) -> tuple[Said, ...]:
-    """The last few that differ, in their order."""
+    """Return the last few distinct items, in order."""
     chosen: list[Said] = []
     for item in reversed(items):
         words = item_words(item)
-        if not any(is_alike(words, item_words(known)) for known in chosen):
+        if not any(is_alike(words, item_words(item_chosen)) for item_chosen in chosen):
             chosen.append(replace(item, session=session))
         if len(chosen) == MOST:
             break

@@ -1,7 +1,7 @@
-"""What commands show: facts with their evidence, and dead ends, a call that failed and the variant of it that worked.
+"""Finds facts with their evidence in commands, and dead ends: a failed call with the variant that worked.
 
-Facts are commands that verify here, versions of tools, endpoints and ids in use, and commits. What fails because the
-code is wrong is work and no dead end: an edit in between ends the wait for a remedy."""
+Facts are commands that verify work, versions of tools, endpoints and ids in use, and commits. A failure caused by the
+code is not a dead end: an edit in between ends the wait for a remedy."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from holdfast.sessions.harvest_sentences import decisions_in_commit
 from holdfast.sessions.prose import contains_any, line_around
 
 PATIENCE = 6  # calls after which a failure no longer waits
-LONGEST_COMMAND = 200  # a longer one is a script: no remedy is read off it at a glance
+LONGEST_COMMAND = 200  # a longer one is a script, and not readable as a remedy
 LONGEST_TAIL = 200
-HEAD, TAIL = 600, 300  # of an output: a tool that is misused says so at once, a wrapper at the end
+HEAD, TAIL = 600, 300  # of an output: a misused tool says so first, a wrapper last
 FEW_IN_COMMON, HALF = 0.4, 0.5
 
 _MISUSED = PrefilteredRegex(
@@ -87,7 +87,7 @@ _REMEDY = lazy_regex(
 )
 _CHANGE_DIRECTORY = lazy_regex(r"\A\s*cd\s+(\S+)\s*(?:&&|;)\s*")
 _TAIL = lazy_regex(r"(?:\s*(?:2>&1|&?\d?>\s*/dev/null|\|\s*(?:head|tail|cat|less)\b[^|&;]*))+\s*\Z")
-_JOINED = lazy_regex(r"&&|\|\||;")  # several commands: which of them failed or helped is anybody's guess
+_JOINED = lazy_regex(r"&&|\|\||;")  # several commands: it is unclear which of them failed or helped
 _PREFIX = lazy_regex(r"\A(?:(?:\w+=\S*|sudo|time|env|command|timeout\s+\S+)\s+)+")
 _ECHO = lazy_regex(r"Exit code \d|[$>+] |#|-{3}|={3}")
 
@@ -137,7 +137,7 @@ def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, 
 
 
 def watch_read(state: Gathered, path: str, output: str, *, ok: bool | None, at: float | None) -> None:
-    """Takes one file that was read, or was not where it was looked for."""
+    """Process a file that was read, or was missing."""
     if ok is False:
         if "does not exist" in output[:200]:
             _remember(state, Failure(path, "no such file", at, read=True))
@@ -160,12 +160,12 @@ def _failed(state: Gathered, command: str, output: str, at: float | None) -> Non
     if match is None or _NOT_LEARNABLE.search(output) or not (line := line_at(output, match.start())):
         return
     if inspects and "option" not in line and "not found" not in line:
-        return  # a search that missed, a path that was guessed: the answer came with it
+        return  # an empty search or a guessed path: the output is the answer
     _remember(state, Failure(cut_raw_line(text), cut_raw_line(line), at))
 
 
 def _complaint(output: str, inspects: bool) -> re.Match[str] | None:
-    """Where a tool says that it was called in a wrong way; words first, because patterns cost more."""
+    """Find where a tool reports a wrong call. Plain words are searched first, because patterns cost more."""
     match = _MISUSED.search(output) if contains_any(output.lower(), _MISUSED_WORDS) else None
     if (
         match is None
@@ -181,7 +181,7 @@ def _complaint(output: str, inspects: bool) -> re.Match[str] | None:
 
 
 def _remember(state: Gathered, failure: Failure) -> None:
-    state.failures = [known for known in state.failures if known.command != failure.command]
+    state.failures = [earlier for earlier in state.failures if earlier.command != failure.command]
     state.failures = [*state.failures, failure][-MOST_FAILURES:]
 
 
@@ -201,7 +201,7 @@ def _worked(state: Gathered, command: str) -> None:
 
 
 def _instead(failure: Failure, worked: str) -> str:
-    """What worked where the other failed; '' when it was something else, or the same by luck."""
+    """Return the command that worked where the other failed; '' if it is unrelated, or the same command."""
     before, after = bare_command(failure.command), bare_command(worked)
     if before == after:
         if _directory(failure.command) != _directory(worked):
@@ -213,9 +213,10 @@ def _instead(failure: Failure, worked: str) -> str:
     common = len(set(old) & set(new)) / len(set(old) | set(new))
     same_program = _program(before) == _program(after)
     if common >= HALF or (same_program and common >= FEW_IN_COMMON):
-        # The same call with another number: no flag, no subcommand, no path changed.
+        # The same call with another number: no flag, subcommand or path changed.
         only_narrowed = len(old) == len(new) and all(
-            one == two or (one.isdigit() and two.isdigit()) for one, two in zip(old, new, strict=True)
+            left == right or (left.isdigit() and right.isdigit())
+            for left, right in zip(old, new, strict=True)
         )
         return "" if only_narrowed else worked
     kind = checks.check_kind(before)
@@ -223,7 +224,7 @@ def _instead(failure: Failure, worked: str) -> str:
 
 
 def display_text(command: str) -> str:
-    """A command as it is shown: without what only shapes its output. '' for scripts."""
+    """Return a command without what only shapes its output; '' for scripts."""
     text = command.strip()
     if len(text) > LONGEST_COMMAND + LONGEST_TAIL:
         return ""
@@ -233,7 +234,7 @@ def display_text(command: str) -> str:
 
 
 def bare_command(command: str) -> str:
-    """The command itself, without the change of directory and the variables before it."""
+    """Return the command without the `cd` and the variables before it."""
     return _PREFIX.sub("", _CHANGE_DIRECTORY.sub("", command))
 
 
@@ -247,35 +248,35 @@ def _program(command: str) -> str:
 
 
 def _same_file(missed: str, found: str) -> bool:
-    """Whether a path is the guessed one at another place or with another ending."""
-    name, other = missed.rpartition("/")[2], found.rpartition("/")[2]
-    if name == other:
+    """Whether a path is the missed file in another folder or with another extension."""
+    name, found_name = missed.rpartition("/")[2], found.rpartition("/")[2]
+    if name == found_name:
         return True
     stem, same_place = name.rpartition(".")[0], missed.rpartition("/")[0] == found.rpartition("/")[0]
-    return bool(stem) and same_place and stem == other.rpartition(".")[0]
+    return bool(stem) and same_place and stem == found_name.rpartition(".")[0]
 
 
 def line_at(text: str, position: int) -> str:
-    """The line of a text that a match stands in, unless it only echoes the call."""
+    """Return the line at a position; '' if it only echoes the call."""
     line = " ".join(line_around(text, position).split()).lstrip("^~ ")
     return "" if _ECHO.match(line) else line
 
 
 def watch_checks(state: Gathered, command: str, output: str, at: float | None) -> None:
-    """Takes a verification that passed. Of several in a row the last is the one that its output proves."""
+    """Record a verification that passed. Of several in a line, the output proves the last one."""
     text = _last_part(display_text(command))
     kind = checks.check_kind(text) if text else None
     if kind is None or _ONE_TEST.search(text) or contains_any(text, _ELSEWHERE):
         return
-    known = state.working.get(text)
-    if known is not None:
-        known.times += 1
+    working = state.working.get(text)
+    if working is not None:
+        working.times += 1
     elif len(state.working) < MOST_WATCHED and (line := _proof(output, kind)):
         state.working[text] = Working(kind, cut_raw_line(line), at)
 
 
 def _last_part(command: str) -> str:
-    """The last command of a row, with the change of directory that the row began with."""
+    """Return the last command of a line, with the `cd` that the line began with."""
     rest = bare_command(command)
     if "&&" in rest and rest in command:
         directory = command[: command.index(rest)] if command.startswith("cd ") else ""
@@ -294,21 +295,21 @@ def _proof(output: str, kind: str) -> str:
             and _PROOF.fullmatch(bare)
             and not (kind == "test" and "Finished" in bare)
         ):
-            return " ".join(bare.split())  # tests are built first: that a build finished proves none
+            return " ".join(bare.split())  # tests are built first: a finished build does not prove them
     return ""
 
 
 def proof(output: str) -> str:
-    """The line of an output that says that all is well; '' where none does."""
+    """Return the output line that reports success; '' if there is none."""
     return _proof(output, "test")
 
 
 def watch_command(state: Gathered, command: str, output: str, at: float | None) -> None:
-    """Takes any shell command that worked; what it names is looked for in the command, seldom in its output."""
+    """Record versions, endpoints and ids of a shell command that worked; mostly from the command, not the output."""
     if "ersion" in command or command.endswith((" -V", " -v")):
         _version(state, command, output, at)
     if "://" in command and _CALLS.search(command) and (match := _URL.search(command)):
-        # What is asked of an endpoint is of the moment: `?lat=37&limit=5` and `?limit=2` are one.
+        # Query parameters vary: `?lat=37&limit=5` and `?limit=2` are the same endpoint.
         _mention(state, match[0].partition("?")[0].rstrip(".,/"), FactCategory.ENDPOINT, command, output, at)
     elif (
         command.count("-") >= 4
@@ -321,13 +322,13 @@ def watch_command(state: Gathered, command: str, output: str, at: float | None) 
 
 def _version(state: Gathered, command: str, output: str, at: float | None) -> None:
     text = bare_command(display_text(command))
-    asked = _VERSION_ASKED.match(text)
+    request = _VERSION_ASKED.match(text)
     line = next((line.strip() for line in output.splitlines() if line.strip()), "")
-    if asked and (match := _VERSION.search(line)) and len(line) <= 120:
-        program = (asked[1] or asked[2]).rpartition("/")[2]
-        said = f"{program} is {match[0]} here"
+    if request and (match := _VERSION.search(line)) and len(line) <= 120:
+        program = (request[1] or request[2]).rpartition("/")[2]
+        statement = f"{program} is {match[0]} here"
         fact = Fact(
-            text=said,
+            text=statement,
             category=FactCategory.ENVIRONMENT,
             command=cut_raw_line(text),
             evidence=cut_raw_line(line),
@@ -337,9 +338,9 @@ def _version(state: Gathered, command: str, output: str, at: float | None) -> No
 
 
 def _mention(state: Gathered, name: str, category: str, command: str, output: str, at: float | None) -> None:
-    known = state.mentions.get(name)
-    if known is not None:
-        known.times += command != known.command
+    mention = state.mentions.get(name)
+    if mention is not None:
+        mention.times += command != mention.command
     elif len(state.mentions) < MOST_WATCHED and (line := _first_readable(output)):
         state.mentions[cut_raw_line(name)] = Mention(category, cut_raw_line(command), cut_raw_line(line), at)
 
@@ -350,35 +351,35 @@ def _first_readable(output: str) -> str:
 
 
 def watch_commit(state: Gathered, command: str, output: str, at: float | None) -> None:
-    """Takes a commit that was made: its name, and why, where the message says so."""
-    said = _COMMITTED.findall(output)
-    for name, subject in said:
+    """Record a commit: its name, and the reason if the message gives one."""
+    commits = _COMMITTED.findall(output)
+    for name, subject in commits:
         line = cut_raw_line(f"{name} {subject}")
         if line not in state.commits:
             state.commits = [*state.commits, line][-MOST_COMMITS:]
-    if said:
-        add_new(state.decisions, decisions_in_commit(said[-1][1], _body(command), at))
+    if commits:
+        add_new(state.decisions, decisions_in_commit(commits[-1][1], _body(command), at))
 
 
 def _body(command: str) -> str:
-    """What a commit's message says after its subject."""
+    """Return the body of a commit message."""
     if match := _HERE_DOCUMENT.search(command):
         return match[3].strip().partition("\n")[2]
-    messages = [one or other for one, other in _MESSAGE.findall(command)]
+    messages = [double_quoted or single_quoted for double_quoted, single_quoted in _MESSAGE.findall(command)]
     return "\n".join([messages[0].partition("\n")[2], *messages[1:]]) if messages else ""
 
 
 def check_in(fact: Fact) -> str:
-    """The kind of check that a fact says a command does here; '' when it says something else."""
+    """Return the kind of check that a fact describes; '' if it describes something else."""
     return next((kind for kind, does in _DOES.items() if fact.text.endswith(f"` {does} here")), "")
 
 
 def facts_of(state: Gathered) -> Iterator[Fact]:
-    """The facts so far, the most used command of each kind first."""
-    seen: dict[str, int] = {}
+    """Yield the facts so far, the most used command of each kind first."""
+    counts: dict[str, int] = {}
     for command, working in sorted(state.working.items(), key=lambda pair: (-pair[1].times, len(pair[0]))):
-        seen[working.kind] = seen.get(working.kind, 0) + 1
-        if seen[working.kind] > 2 or (seen[working.kind] == 2 and working.times == 1):
+        counts[working.kind] = counts.get(working.kind, 0) + 1
+        if counts[working.kind] > 2 or (counts[working.kind] == 2 and working.times == 1):
             continue
         yield Fact(
             text=f"`{command}` {_DOES[working.kind]} here",
@@ -390,9 +391,9 @@ def facts_of(state: Gathered) -> Iterator[Fact]:
         )
     for name, mention in state.mentions.items():
         if mention.times > 1:
-            said = "answers" if mention.category == FactCategory.ENDPOINT else "is in use"
+            predicate = "answers" if mention.category == FactCategory.ENDPOINT else "is in use"
             yield Fact(
-                text=f"{name} {said} here",
+                text=f"{name} {predicate} here",
                 category=mention.category,
                 command=mention.command,
                 evidence=mention.line,

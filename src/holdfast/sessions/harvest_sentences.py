@@ -1,4 +1,4 @@
-"""Which sentences of people and agents settle, find, give up, leave open or ask something."""
+"""Finds the sentences that state a decision, a finding, an abandoned approach, an open item or a question."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from holdfast.sessions.prose import (
     statements,
 )
 
-LONGEST_MESSAGE = 2000  # a longer one is a pasted document
+LONGEST_MESSAGE = 2000  # a longer message is a pasted document
 MOST_OF_A_MESSAGE = 3
 PLAN_APPROVED = "Plan approved: "
-SHORTEST_HEAD = 12  # characters before a reason: "I chose Redis" is a choice, "We did it" is none
+SHORTEST_HEAD = 12  # characters before a reason: "I chose Redis" is a choice, "We did it" is not
 
 _OPENING = lazy_regex(
     r"(?:(?:no|nope|ok|okay|yes|yeah|yep|right|actually|well|so|and|but|please|also|hm+|great|cool|nice"
@@ -145,7 +145,7 @@ _FOUND = PrefilteredRegex(
 _BLAMES = lazy_regex(
     r"\b(?:not|never|fails?|failed|cannot|\w+n['’]t|actually)\b[^.;]{0,120}\bbecause\b", re.IGNORECASE
 )
-# Looked for first, because most sentences have none of them and a pattern costs more than a word.
+# Searched first, because most sentences have none of them and a pattern costs more than a word.
 _FOUND_WORDS = (
     "root cause", "Root cause", "Cause", "culprit", "underlying",
     "ssue", "roblem", "bug", "Bug", "reason", "ailure", "rror", "turn", "Turn",
@@ -161,7 +161,7 @@ _BECAUSE = PrefilteredRegex(r"\b(?:because|due to|since|caused by)\b", re.IGNORE
 _LEAD_IN = lazy_regex(
     r"\A(?:Note(?: that|:)|Important:|It turns out(?: that)?|Turns out(?: that)?,?)\s+", re.IGNORECASE
 )
-# A title or a place alone says nothing; what an agent did, or has just repaired, is history.
+# A title or a path alone says nothing; what an agent did or has just fixed is history.
 _SAYS = lazy_regex(
     r"\b(?:is|are|was|were|has|have|had|can|cannot|will|must|should|[a-z]+n['’]t|[a-z]{2,}(?:s|ed))\b"
 )
@@ -219,7 +219,7 @@ _NOT_AN_ITEM = PrefilteredRegex(
     r"|\b(?:these|this|the) (?:change|fix|pr|branch|diff)\w*\b.{0,10}\Z",
     re.IGNORECASE,
 )
-_REPORTS = lazy_regex(  # that something was seen to, in the midst of what is left
+_REPORTS = lazy_regex(  # reports of finished work among the open items
     r"[^,;:`]{0,60}\b(?:confirmed|passed|succeeded|completed|found no|is clean|are clean)\b", re.IGNORECASE
 )
 _CHORE = lazy_regex(
@@ -230,7 +230,7 @@ _CHORE = lazy_regex(
 _CLOSES = lazy_regex(r"\W*(?:then |finally )?(?:summari[sz]e|wrap up)\b", re.IGNORECASE)
 _NUMBERED = lazy_regex(r"\A\W*(?:(?:task|step|phase)\s+)?\d+\W+", re.IGNORECASE)
 _PLAIN_WORD = lazy_regex(r"[^\W_]+")
-# What every piece of work ends with, whatever it is about. A to-do that names anything else is no ceremony.
+# Words of the routine steps that end any work. A to-do that names anything else is not routine.
 _OF_ANY_WORK = frozenset(
     re.findall(
         r"\w+",
@@ -260,19 +260,19 @@ _ASKS = PrefilteredRegex(
 
 
 def decisions_in_answer(event: Asked) -> Iterator[Decision]:
-    """A question that a person answered settles something, unless it only asked how to go on."""
+    """Yield the decision in a person's answer, unless the question only asked how to proceed."""
     answer = " ".join(event.answer.split())
     if not answer or len(event.question) > LONGEST or asks_about_workflow(event.question):
         return
-    chosen = [label for label, _ in event.options]
-    why = next((said for label, said in event.options if label == answer), "") if chosen else ""
+    labels = [label for label, _ in event.options]
+    why = next((description for label, description in event.options if label == answer), "") if labels else ""
     text = f"{' '.join(event.question.split())} {without_advice(answer)}"
     if len(text) <= LONGEST:
         yield Decision(text=text, rationale=why if len(why) <= LONGEST else "", by="user", at=event.at)
 
 
 def without_advice(answer: str) -> str:
-    """An answer as the person gave it: that the agent recommended it is no part of it."""
+    """Remove the agent's "(Recommended)" from an answer."""
     return answer.replace(" (Recommended)", "").replace(" (recommended)", "")
 
 
@@ -286,7 +286,7 @@ def decisions_in_plan(event: Planned) -> Iterator[Decision]:
 
 
 def _planned(plan: str, at: float | None) -> Iterator[Decision]:
-    """The title of a plan, and the sentence that says why."""
+    """Yield the title of a plan, with the sentence that gives the reason."""
     title, _, rest = plan.strip().partition("\n")
     if len(title) > 2 * LONGEST:
         return
@@ -294,39 +294,39 @@ def _planned(plan: str, at: float | None) -> Iterator[Decision]:
     if not 8 <= len(title) <= LONGEST or title.endswith(":"):
         return
     why = ""
-    for said in statements(rest[:6000]):
-        if not said.item and 20 <= len(said.text) <= LONGEST and said.text[-1] not in ":?":
-            if not said.heading or _PLAN_REASON.search(said.heading):
-                why = said.text
+    for statement in statements(rest[:6000]):
+        if not statement.item and 20 <= len(statement.text) <= LONGEST and statement.text[-1] not in ":?":
+            if not statement.heading or _PLAN_REASON.search(statement.heading):
+                why = statement.text
             break
     yield Decision(text=f"{PLAN_APPROVED}{title}", rationale=why, by="user", at=at)
 
 
 def plan_title(line: str) -> str:
-    """What a plan is called, without saying that it is one."""
+    """Return the title of a plan without the word "plan"."""
     return _PLAN_TITLE.sub("", line.lstrip("# ").strip()).strip(" *:")
 
 
 def decisions_of_person(text: str, at: float | None) -> Iterator[Decision]:
-    """A person's words that settle something for longer than the moment."""
+    """Yield the lasting decisions in a person's message."""
     if match := PLAN_TO_DO.match(text):
         yield from _planned(text[match.end() :], at)
         return
     if len(text) > LONGEST_MESSAGE or text.startswith(("#", "<", "{", "[")) or "```" in text:
         return
-    found = 0
+    count = 0
     for line in text.splitlines():
         for sentence in _SPOKEN_END.split(line.strip()):
             core = _OPENING.sub("", sentence, count=1) if _OPENING.match(sentence) else sentence
-            if found < MOST_OF_A_MESSAGE and _settles(core):
-                found += 1
+            if count < MOST_OF_A_MESSAGE and _settles(core):
+                count += 1
                 head, why = split_reason(core.rstrip("."))
                 yield Decision(text=head, rationale=why, by="user", at=at)
 
 
 def _settles(text: str) -> bool:
     rule = _RULE.match(text)
-    fewest = 3 if rule else 4  # blanks: "never commit generated files" is a whole rule
+    fewest = 3 if rule else 4  # blanks: "never commit generated files" is a complete rule
     if not SHORTEST <= len(text) <= LONGEST or text.count(" ") < fewest or text[-1] in "?:":
         return False
     if not rule and (not _SETTLES.match(text) or _ONE_OFF.search(text)):
@@ -334,13 +334,13 @@ def _settles(text: str) -> bool:
     return bool(_NAMED.search(text)) or not _VAGUE.search(split_reason(text)[0])
 
 
-@lru_cache(maxsize=256)  # of all that stands below it, it is asked again and again
+@lru_cache(maxsize=256)  # called for every line below the heading
 def _heads_decisions(heading: str) -> bool:
     return bool(_DECISIONS.fullmatch(heading))
 
 
 def decisions_in_report(said: Iterable[ReportLine], at: float | None) -> Iterator[Decision]:
-    """An agent's choices: what stands under a heading that says so, and sentences that give a reason."""
+    """Yield an agent's choices: lines under a heading about decisions, and sentences that give a reason."""
     for statement in said:
         text = statement.text
         if not is_whole(text):
@@ -358,13 +358,13 @@ def decisions_in_report(said: Iterable[ReportLine], at: float | None) -> Iterato
 
 
 def _chooses_plainly(head: str, why: str) -> bool:
-    """Whether a choice without any name of code still says what was chosen, and why that."""
+    """Whether a choice that names no code still says what was chosen, and why."""
     what, reason = content_words(head), content_words(why)
     return names_something(head, 1) and reason > 0 and what + reason >= 4 and contains_any(head, _CHOSE_WORDS)
 
 
 def split_reason(text: str) -> tuple[str, str]:
-    """A statement and the reason in it; whole where the first part alone would say too little."""
+    """Split a statement from its reason; keep it whole if the first part alone would say too little."""
     match = _WHY.search(text, SHORTEST_HEAD)
     if match is None or text[: match.start()].count("`") % 2 or len(text) - match.end() < 10:
         return text, ""
@@ -383,7 +383,7 @@ def split_reason(text: str) -> tuple[str, str]:
 
 
 def decisions_in_commit(subject: str, body: str, at: float | None) -> Iterator[Decision]:
-    """A commit whose message says why."""
+    """Yield the decision of a commit whose message gives a reason."""
     if not _BODY_REASON.search(body):
         return
     paragraph = " ".join(line.strip() for line in body.splitlines() if not _TRAILER.match(line.strip()))
@@ -425,15 +425,15 @@ def _is_under_findings(statement: ReportLine) -> bool:
     return "findings" in heads or ("errors" in heads and bool(_BECAUSE.search(statement.text)))
 
 
-@lru_cache(maxsize=256)  # of all that stands below it, it is asked again and again
+@lru_cache(maxsize=256)  # called for every line below the heading
 def _heads(heading: str) -> frozenset[str]:
-    """What a heading announces of that which we look for."""
-    known = (("findings", _FINDINGS), ("errors", _ERRORS), ("left", _OPEN))
-    return frozenset(name for name, pattern in known if pattern.fullmatch(heading))
+    """Return which of the sections that we look for a heading begins."""
+    sections = (("findings", _FINDINGS), ("errors", _ERRORS), ("left", _OPEN))
+    return frozenset(name for name, pattern in sections if pattern.fullmatch(heading))
 
 
 def abandoned_approaches(said: Iterable[ReportLine], at: float | None) -> Iterator[DeadEnd]:
-    """Approaches that were given up, where one sentence says what, how it failed and what came instead."""
+    """Yield abandoned approaches, where one sentence says what was tried, how it failed and what replaced it."""
     for statement in said:
         text = statement.text
         if (
@@ -446,7 +446,7 @@ def abandoned_approaches(said: Iterable[ReportLine], at: float | None) -> Iterat
 
 
 def is_chore(text: str) -> bool:
-    """Whether a to-do is part of any work (run the tests, commit) and nothing to hand over."""
+    """Whether a to-do is a routine step of any work (run the tests, commit) and not worth handing over."""
     if _NOT_AN_ITEM.search(text) or _CHORE.search(text) or _CLOSES.match(text):
         return True
     words = _PLAIN_WORD.findall(_NUMBERED.sub("", text).casefold())
@@ -476,7 +476,7 @@ def open_items(said: Iterable[ReportLine], at: float | None) -> list[OpenItem]:
 
 
 def closing_question(last: ReportLine, at: float | None) -> Question | None:
-    """The question a message ends with, unless it only asks for leave to go on."""
+    """Return the question that a message ends with, unless it only asks for permission to continue."""
     text = last.text
     if not text.endswith("?") or not SHORTEST <= len(text) <= LONGEST:
         return None

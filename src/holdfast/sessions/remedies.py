@@ -1,4 +1,4 @@
-"""Whether a call that worked is the remedy of one that failed: the same intent, without what went wrong."""
+"""Tells whether a call that worked is the remedy of one that failed: the same intent, without the mistake."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TELLS_OF = frozenset(
     ["info", "search", "show", "list", "ls", "view", "desc", "describe", "outdated", "why", "docs"]
 )
 _PICKS = frozenset(["--filter", "-F", "--workspace", "--package", "-p"])
-_LISTS = frozenset(["run", "task", "tasks", "scripts"])  # with nothing after it: what there is
+_LISTS = frozenset(["run", "task", "tasks", "scripts"])  # with nothing after it: lists the tasks
 _INSTALLS = frozenset(["install", "add", "i", "get", "download"])
 _SETS_UP = _INSTALLS | {"ci", "sync"}
 _INSTALLERS = names(
@@ -39,14 +39,14 @@ WITH_SUBCOMMANDS = names(
     "git gh glab hub docker podman kubectl helm npm pnpm yarn bun cargo go mise asdf uv poetry pip pip3 pdm brew apt"
     " apt-get systemctl aws gcloud az terraform tofu flutter dart dotnet mix composer bundle rails rustup deno"
 )
-_JOBS = {"one test": "test", "check": "test"}  # as far as the intent goes
+_JOBS = {"one test": "test", "check": "test"}  # purposes with the same intent
 _OF_ONE_INTENT = frozenset(
     ["flag", "task", "command", "target", "place", "usage", "refused", "program", "switch"]
 )
 
 
 def remedy(cause: str, token: str, tried: Simple, worked: Sequence[Simple]) -> Simple | None:
-    """The one of these commands that did what the other was meant to do."""
+    """Return the command among `worked` that did what the failed one was meant to do."""
     rule = _RULES.get(cause)
     for part in worked:
         changed = (part.words, part.directory, part.variables) != (
@@ -66,35 +66,37 @@ def remedy(cause: str, token: str, tried: Simple, worked: Sequence[Simple]) -> S
 
 
 def _same_intent(tried: Simple, part: Simple) -> bool:
-    """Where both commands do a job it must be the same: a formatter is no remedy for a check."""
-    some, other = (_JOBS.get(kind, kind) for kind in (_purpose(tried), _purpose(part)))
-    return not some or not other or some == other or _bare(tried)[1:] == _bare(part)[1:]
+    """Whether two commands have the same purpose, if both have one: a formatter is not a remedy for a check."""
+    tried_kind, part_kind = (_JOBS.get(kind, kind) for kind in (_purpose(tried), _purpose(part)))
+    return not tried_kind or not part_kind or tried_kind == part_kind or _bare(tried)[1:] == _bare(part)[1:]
 
 
 def _of_one_package(tried: Simple, part: Simple) -> bool:
-    """A package that was chosen by name is not remedied in the folder of another."""
-    chosen, other = _package(tried), _package(part)
-    place = part.directory.rpartition("/")[2] if part.directory != tried.directory else ""
+    """Whether two commands work on the same package: another package's folder is not a remedy."""
+    chosen, part_package = _package(tried), _package(part)
+    folder = part.directory.rpartition("/")[2] if part.directory != tried.directory else ""
     named = chosen.rpartition("/")[2]
     return not named or (
-        named == other.rpartition("/")[2] if other else not place or named in (place, part.directory)
+        named == part_package.rpartition("/")[2]
+        if part_package
+        else not folder or named in (folder, part.directory)
     )
 
 
 def _package(part: Simple) -> str:
     words = _bare(part)
-    return next((words[at + 1] for at, word in enumerate(words[:-1]) if word in _PICKS), "")
+    return next((words[index + 1] for index, word in enumerate(words[:-1]) if word in _PICKS), "")
 
 
 def _purpose(part: Simple) -> str:
-    """What a command is for, with or without a wrapper before it."""
+    """Return the purpose of a command, with or without a wrapper before it."""
     if (kind := purpose_of(part)) or len(part.words) < 3:
         return kind
     return purpose_of(Simple(part.words[1:], part.directory))
 
 
 def _asks(part: Simple, meant: tuple[str, str]) -> bool:
-    """Whether a command only asks where or what something is: it remedies nothing, unless that was meant."""
+    """Whether a command only looks something up: it is no remedy, unless that was the intent."""
     if _QUESTIONS & set(part.words) or (part.program in _ASKING and part.program not in meant):
         return True
     plain = [word for word in part.words[1:] if not word.startswith("-")]
@@ -102,7 +104,7 @@ def _asks(part: Simple, meant: tuple[str, str]) -> bool:
 
 
 def _installs(part: Simple, wanted: frozenset[str] = _INSTALLS) -> bool:
-    """Whether a package manager brings something: `git add` adds nothing that was missing."""
+    """Whether a command installs something with a package manager: `git add` does not."""
     return part.program in _INSTALLERS and bool(wanted & set(part.words[1:4]))
 
 
@@ -111,7 +113,7 @@ def _bare(part: Simple) -> list[str]:
 
 
 def _share(some: Sequence[str], other: Sequence[str]) -> float:
-    """How much of the first is in the second."""
+    """Return the share of the first list that is in the second."""
     wanted = set(some)
     return len(wanted & set(other)) / len(wanted) if wanted else 0.0
 
@@ -128,24 +130,25 @@ def _other_program(token: str, tried: Simple, part: Simple) -> bool:
             return not path_of(tried)
         return _off_the_path(part.words[0]) and not tried.words[0].startswith("/")
     if _TELLS_OF & set(called[1:3]):
-        return False  # whether it could be had is no way to run it
+        return False  # looking it up does not run it
     if part.program in _OF_THE_MACHINE and not _installs(part):
-        return False  # a service that is started is no way to call its client
+        return False  # starting a service does not call its client
     if token in called[1:6]:
-        return True  # run through something: a version manager, a package runner, an installer
+        return True  # run through a version manager, a package runner or an installer
     if min(len(called[0]), len(token)) >= 3 and (called[0].startswith(token) or token.startswith(called[0])):
         return True
     if "-" in token and token == "-".join(called[:2]):
         return True
     if part.program in _HANDLES_FILES:
-        return False  # the same files, and something else done to them
+        return False  # another operation on the same files
     rest = [unquoted(word) for word in tried.words if name_of(word) != token]
-    said = any(not word.startswith("-") for word in rest)  # options alone are those of anything
-    return bool(rest) and ((said and _share(rest, _bare(part)) >= MOST) or same_job(tried, part))
+    # Options alone could belong to any program.
+    has_arguments = any(not word.startswith("-") for word in rest)
+    return bool(rest) and ((has_arguments and _share(rest, _bare(part)) >= MOST) or same_job(tried, part))
 
 
 def _off_the_path(word: str) -> bool:
-    """A program by its place where no shell looks: what is in the system's folders was hidden by the call."""
+    """Whether a word calls a program by a path outside of the system's folders."""
     return "/" in word and word.rpartition("/")[0] not in ("/bin", "/usr/bin", "/sbin", "/usr/sbin")
 
 
@@ -157,21 +160,25 @@ def _other_flag(token: str, tried: Simple, part: Simple) -> bool:
         subject = subject_of(tried, token)
         if subject == tried.program:
             return _same_call_of(token, tried, part)
-        # With a name after it or not; another subcommand answers another question.
+        # With or without a name after it; another subcommand does something else.
         return f"{subject_of(part)} ".startswith(f"{subject} ") or f"{subject} ".startswith(
             f"{subject_of(part)} "
         )
-    # Behind something, not another tool.
+    # Behind a wrapper, not another tool.
     return tried.program in map(name_of, part.words) and same_job(tried, part)
 
 
 def _same_call_of(token: str, tried: Simple, part: Simple) -> bool:
-    """Of a program that is asked nothing but its arguments: the same, none on both sides, or one flag for another."""
+    """Whether two calls of a program without subcommands match: same arguments, none, or one flag for another."""
     if tried.program in WITH_SUBCOMMANDS:
-        return False  # what it was asked to do is not known, so nothing is known to be the same
-    some, other = ([word for word in _bare(one)[1:] if not word.startswith("-")] for one in (tried, part))
-    swapped = all(sum(word.startswith("-") for word in one.words) == 1 for one in (tried, part))
-    return swapped or (_share(some, other) >= HALF if some else not other)
+        return False  # without its subcommand the calls cannot be compared
+    tried_arguments, part_arguments = (
+        [word for word in _bare(call)[1:] if not word.startswith("-")] for call in (tried, part)
+    )
+    swapped = all(sum(word.startswith("-") for word in call.words) == 1 for call in (tried, part))
+    return swapped or (
+        _share(tried_arguments, part_arguments) >= HALF if tried_arguments else not part_arguments
+    )
 
 
 def _other_task(token: str, tried: Simple, part: Simple) -> bool:
@@ -183,7 +190,7 @@ def _other_task(token: str, tried: Simple, part: Simple) -> bool:
     if same_job(tried, part):
         return True
     if purpose_of(part) and not _purpose(tried) and not any(_close(token, word) for word in new[1:]):
-        return False  # it does another job
+        return False  # it has another purpose
     rest = [word for word in old[1:] if word != token]
     if part.program == tried.program:
         return (bool(rest) and _share(rest, new) >= HALF) or any(_close(token, word) for word in new[1:])
@@ -191,7 +198,7 @@ def _other_task(token: str, tried: Simple, part: Simple) -> bool:
 
 
 def _close(token: str, word: str) -> bool:
-    """Whether a word may be what was meant: a part of the other, or nearly it."""
+    """Whether one word contains the other, so that it may be the intended one."""
     is_word = min(len(token), len(word)) >= 3 and not word.startswith("-")
     return is_word and (token in word or word in token)
 
@@ -208,12 +215,13 @@ def _same_or_wrapped(token: str, tried: Simple, part: Simple) -> bool:
 
 
 def _module_there(token: str, tried: Simple, part: Simple) -> bool:
-    """It was installed, or another interpreter or place has it; the same tool on other files only avoids it."""
+    """Whether a missing module was installed, or found by another interpreter or in another directory. The same tool
+    on other files only avoids it."""
     return _installs(part, _SETS_UP) or _moved(tried, part)
 
 
 def _moved(tried: Simple, part: Simple) -> bool:
-    """Whether the same call was made through another program, or in another place."""
+    """Whether the same call was made through another program, or in another directory."""
     elsewhere = part.program != tried.program or part.directory != tried.directory
     return elsewhere and (_share(_bare(tried), _bare(part)) >= HALF or same_job(tried, part))
 
@@ -226,20 +234,20 @@ def _quoted(token: str, tried: Simple, part: Simple) -> bool:
 
 
 def _another_way(token: str, tried: Simple, part: Simple) -> bool:
-    """Another subcommand of the same program that does as much: what only looks does not replace what acts."""
+    """Whether a call is another subcommand of the same program. One that only reads does not replace one that acts."""
     if part.program != tried.program or subject_of(part) == subject_of(tried):
         return False
     return not _LOOKS & set(part.words) or bool(_LOOKS & set(tried.words))
 
 
 def _switched(token: str, tried: Simple, part: Simple) -> bool:
-    """Another way to do a job; what is not formatted is not helped by a linter that has no say in it."""
+    """Whether a call is another way to do the same job. Formatters do not count."""
     if formats(tried) or formats(part):
         return False
     return same_job(tried, part) and subject_of(part) != subject_of(tried)
 
 
-# For each cause: whether a call that worked is its remedy, given the word in question, what failed, and the call.
+# For each cause: does a call that worked remedy it? Arguments: the word in question, the failed call, the new call.
 _RULES: dict[str, Callable[[str, Simple, Simple], bool]] = {
     "program": _other_program,
     "tool": _same_or_wrapped,
@@ -258,16 +266,16 @@ _RULES: dict[str, Callable[[str, Simple, Simple], bool]] = {
         subject_of(part) == subject_of(tried) and _share(_bare(tried), _bare(part)) >= SOME
     ),
     "refused": _another_way,
-    # A command that formats, unless it is the same tool told to write: that is how one works with it.
+    # A command that formats, unless it is the same tool in write mode: that is its normal use.
     "format": lambda token, tried, part: (
         purpose_of(part) == "format" and subject_of(part) != subject_of(tried)
     ),
     "untrusted": lambda token, tried, part: "trust" in part.words[1:],
-    # The same tool; that another version ran it is read off the line that it stands in.
+    # The same tool; the line that it is in shows whether another version ran it.
     "engine": lambda token, tried, part: (
         tried.program in (part.program, *(name_of(word) for word in part.words[1:6]))
     ),
-    # What was left out of the build is asked for.
+    # The omitted part of the build is requested.
     "excluded": lambda token, tried, part: (
         subject_of(part) == subject_of(tried) and any("tags" in word.partition("=")[0] for word in part.words)
     ),
@@ -276,7 +284,7 @@ _RULES: dict[str, Callable[[str, Simple, Simple], bool]] = {
 
 
 def installs_for_good(remedy_text: str) -> bool:
-    """Whether a remedy brings a program to the machine: it is there from then on."""
+    """Whether a remedy installs a program on the machine, where it stays."""
     words = remedy_text.rpartition("&& ")[2].removeprefix("sudo ").split()
     everywhere = {"-g", "--global"} & set(words) or (words[:1] and words[0] in _OF_THE_MACHINE | {"pipx"})
     return bool(everywhere and _INSTALLS & set(words[1:3])) or words[:2] in (
@@ -293,26 +301,28 @@ def installs_for_good(remedy_text: str) -> bool:
 
 
 def same_file(missed: str, found: str) -> bool:
-    """Whether a file is the one that was looked for: at another place, with another ending, or in a like folder."""
+    """Whether a file is the missing one in another folder, with another extension, or under a similar name."""
     if missed == found:
         return False
     folder, _, name = missed.rpartition("/")
-    other_folder, _, other = found.rpartition("/")
-    if name == other and len(name) > 3:
+    found_folder, _, found_name = found.rpartition("/")
+    if name == found_name and len(name) > 3:
         return True
-    stem, other_stem = name.rpartition(".")[0] or name, other.rpartition(".")[0] or other
-    if folder == other_folder and len(stem) > 2:
-        if stem == other_stem or ("." not in name and other.startswith(name)):
+    stem, found_stem = name.rpartition(".")[0] or name, found_name.rpartition(".")[0] or found_name
+    if folder == found_folder and len(stem) > 2:
+        if stem == found_stem or ("." not in name and found_name.startswith(name)):
             return True
-        alike = name.rpartition(".")[2] == other.rpartition(".")[2] and _pieces(stem) == _pieces(other_stem)
-        return alike and SequenceMatcher(None, stem, other_stem).ratio() >= NEARLY
+        alike = name.rpartition(".")[2] == found_name.rpartition(".")[2] and _pieces(stem) == _pieces(
+            found_stem
+        )
+        return alike and SequenceMatcher(None, stem, found_stem).ratio() >= NEARLY
     return found.startswith(f"{missed}.") or (
-        folder.rpartition("/")[0] == other_folder and _plain(stem) == _plain(other_stem)
+        folder.rpartition("/")[0] == found_folder and _plain(stem) == _plain(found_stem)
     )
 
 
 def _pieces(stem: str) -> int:
-    """How many words a name has: `x` and `x_test`, or `x` and `x.local`, are different files."""
+    """Count the separators in a name: `x` and `x_test`, or `x` and `x.local`, are different files."""
     return sum(stem.count(sign) for sign in "._-")
 
 
