@@ -1,1 +1,1 @@
-"""What every room's files share: where a project lies, settings, versions, the denylist, the line grammar."""
+"""Shared by all packages that store files: project paths, settings, versions, the denylist, the line grammar."""

@@ -1,7 +1,7 @@
-"""One archive for a whole memory: a tar in gzip whose first member, manifest.json, names and hashes all others.
+"""The archive of a whole memory: a gzipped tar whose first member, manifest.json, lists and hashes all others.
 
-An archive may come from anyone. It is read to its end and compared with its manifest before anything is written,
-and the reader never goes further than the manifest allows, so nothing unpacks to more than it says.
+An archive may come from an untrusted source. It is read to its end and compared with its manifest before anything is
+written, and the reader stops where the manifest does, so that nothing unpacks to more than it declares.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ SHARED_LEDGER = "shared/ledger.md"
 MOST_FILES = 20_000
 MOST_BYTES = 4 << 30
 _MOST_MANIFEST = 8 << 20
-_MOST_RATIO = 300  # text and databases shrink to a tenth; the zeros of a bomb to a thousandth
-_SMALL = 64 << 20  # an archive of this size is read whatever its ratio
-_HEADERS = 64 << 10  # what may stand between two members, and after the last
+_MOST_RATIO = 300  # text and databases compress to a tenth, the zeros of a bomb to a thousandth
+_SMALL = 64 << 20  # a smaller archive is read whatever its ratio
+_HEADERS = 64 << 10  # bytes allowed between two members, and after the last
 PIECE = 1 << 18
 _VERSION = lazy_regex(r"[0-9A-Za-z.+!-]{1,40}")
 _SHA256 = lazy_regex(r"[0-9a-f]{64}")
@@ -57,7 +57,7 @@ class Member(Struct, frozen=True):
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
-    """What an archive holds, and where it comes from."""
+    """The contents of an archive, and its origin."""
 
     format: int
     holdfast: str
@@ -72,14 +72,14 @@ class Manifest(Struct, frozen=True, kw_only=True):
 
 
 class Listing(Struct, frozen=True):
-    """Paths from the top of a memory, in order; `left_out` are those that cannot be exported, with the reason."""
+    """Paths relative to the memory, in order; `left_out` are those that cannot be exported, with the reason."""
 
     files: tuple[str, ...]
     left_out: tuple[tuple[str, str], ...]
 
 
 def canonical_files(memory: Path) -> Listing:
-    """The files of a memory that cannot be made again, so that an export takes them along."""
+    """The files of a memory that cannot be rebuilt, so that an export must contain them."""
     exported: list[str] = []
     left_out: list[tuple[str, str]] = []
     for path, shown in walk_memory(memory):
@@ -100,7 +100,7 @@ def _why_not_file(path: Path) -> str:
 
 
 def _why_not_path(path: str) -> str:
-    """Why a path cannot be that of a memory's file; '' when it can."""
+    """Why a path cannot be that of a memory file; '' if it can."""
     parts = path.split("/")
     if any(part in ("", ".", "..") for part in parts) or "\\" in path:
         return "it leads elsewhere"
@@ -114,18 +114,18 @@ def _why_not_path(path: str) -> str:
 
 
 def check_bundle(path: Path) -> Manifest:
-    """The manifest of a sound archive; StoreError for any other. Writes nothing."""
+    """The manifest of a valid archive. Raises StoreError for any other. Writes nothing."""
     return _read(path, None)
 
 
 def unpack_bundle(path: Path, manifest: Manifest, folder: Path) -> None:
-    """Writes the members of a checked archive into a new folder, and checks them once more."""
+    """Writes the members of a checked archive to a new folder, and checks them again."""
     if _read(path, folder) != manifest:
         raise _refused(path, "it was changed while it was read")
 
 
 def _read(path: Path, folder: Path | None) -> Manifest:
-    """Reads an archive to its end; with a folder, its members go there."""
+    """Reads an archive to its end; with a folder, unpacks its members there."""
     opened = files.open_to_read(path)
     if opened is None:
         raise StoreError("there is no such file", where=str(path), fix="Name an archive of holdfast export")
@@ -239,15 +239,15 @@ def _check_manifest(path: Path, manifest: Manifest, size: int) -> None:
 
 
 def _check_paths(path: Path, names: Sequence[str]) -> None:
-    known = set(names)
-    if len(known) != len(names):
+    paths = set(names)
+    if len(paths) != len(names):
         raise _refused(path, "it names a file twice")
     for name in names:
         inner = name.removeprefix(MEMORY)
         reason = _why_not_path(name)
         if not reason and name != SHARED_LEDGER and (inner == name or not kind_of(inner).exported):
             reason = "no export writes it"
-        if not reason and any(str(folder) in known for folder in PurePosixPath(name).parents):
+        if not reason and any(str(folder) in paths for folder in PurePosixPath(name).parents):
             reason = "a file stands where its folder should be"
         if reason:
             raise _refused(path, f"it holds {name[:100]!a}: {reason}")
@@ -258,7 +258,7 @@ def _refused(path: Path, problem: str) -> StoreError:
 
 
 class _Bounded(io.RawIOBase):
-    """The unpacked bytes of an archive, read forward only and no further than allowed."""
+    """The unpacked bytes of an archive, read forward only and up to a limit."""
 
     def __init__(self, path: Path, stream: gzip.GzipFile) -> None:
         self._path = path
@@ -270,7 +270,7 @@ class _Bounded(io.RawIOBase):
         self._end = self._stream.tell() + size + _HEADERS
 
     def drain(self) -> None:
-        """Reads to the end, where gzip checks its checksum."""
+        """Reads to the end, so that gzip verifies the checksum."""
         while self.read(tarfile.BLOCKSIZE):
             pass
 
@@ -292,7 +292,7 @@ class _Bounded(io.RawIOBase):
 
 
 class Source(Struct, frozen=True):
-    """A member to write: its bytes, or the file that holds them."""
+    """A member to write: its bytes, or the file with its content."""
 
     path: str
     data: bytes | Path
@@ -312,9 +312,9 @@ class Source(Struct, frozen=True):
 
 
 def write_bundle(path: Path, manifest: Manifest, sources: Sequence[Source], *, force: bool) -> int:
-    """Writes an archive that only its owner can read, whole or not at all, and returns its size.
+    """Writes an archive that only its owner can read, atomically, and returns its size.
 
-    It is read back before it takes its place: an archive that cannot be restored is not worth keeping.
+    The archive is read back before it is moved into place: one that cannot be restored must not be kept.
     """
     if not force and os.path.lexists(path):
         raise already_exists(path)
@@ -335,7 +335,7 @@ def write_bundle(path: Path, manifest: Manifest, sources: Sequence[Source], *, f
 
 
 def _write(file: BinaryIO, manifest: Manifest, sources: Sequence[Source]) -> None:
-    """Gives the same bytes for the same memory and moment: no times, owners or names of this machine."""
+    """Writes reproducible bytes: no times, owners or names of this machine."""
     with (
         gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed,
         tarfile.open(fileobj=cast(IO[bytes], packed), mode="w:", format=tarfile.PAX_FORMAT) as archive,
@@ -354,10 +354,10 @@ def _move_into_place(temporary: Path, path: Path, *, force: bool) -> None:
         os.replace(temporary, path)
         return
     try:
-        os.link(temporary, path)  # unlike a rename, never over something
+        os.link(temporary, path)  # unlike a rename, never overwrites a file
     except FileExistsError:
         raise already_exists(path) from None
-    except OSError:  # a file system without such links
+    except OSError:  # a file system without hard links
         os.replace(temporary, path)
 
 

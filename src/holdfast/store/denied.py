@@ -1,7 +1,7 @@
 """The denylist: what was forgotten and must not come back. Every import and every capture checks it.
 
-`denied.jsonl` names sessions and ids. Of a text it keeps a keyed hash of its folded words and their number, so that
-windows of as many words of a new text can be compared.
+`denied.jsonl` lists sessions and ids. For a text it stores a keyed hash of its folded words and their number, to
+compare with every window of that many words in a new text.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _DenylistLine(Struct, omit_defaults=True):
 
 
 class Denied:
-    """The denylist as it was when it was opened."""
+    """The denylist as read at construction."""
 
     def __init__(self, memory: Path) -> None:
         self._path = memory / NAME
@@ -55,7 +55,7 @@ class Denied:
 
     @cached_property
     def texts(self) -> Windows:
-        """The forgotten texts; false when there are none."""
+        """The forgotten texts; false if there are none."""
         lines = [line for line in self._lines if line.text and _KEY.fullmatch(line.key)]
         hashes = {name for line in lines for name in (line.text, line.head) if name}
         keys = sorted({line.key for line in lines})
@@ -64,43 +64,43 @@ class Denied:
         )
 
     def strip(self, text: str) -> str:
-        """A text as it may be stored: `[forgotten]` stands where a forgotten text would."""
+        """A text for storage: `[forgotten]` replaces every forgotten text."""
         return self.texts.strip(text)
 
     def cleaner(self, clean: Callable[[str], str]) -> Callable[[str], str]:
-        """`clean` first, then this; `clean` itself where no text was forgotten."""
+        """`clean`, then `strip`; only `clean` if no text was forgotten."""
         return (lambda text: self.texts.strip(clean(text))) if self.texts else clean
 
     def lets(self, item: object) -> bool:
-        """Whether a statement may be kept; a fact, question or decision with a hole in it may not."""
+        """Whether a statement may be stored. A fact, question or decision with a hole in it may not."""
         if not self.ids.isdisjoint(ids_of(item)):
             return False
         return not (isinstance(item, Fact | Question | Decision) and FORGOTTEN in item.text)
 
     def left_of(self, gathered: Gathered) -> Gathered:
-        """A harvest or log entry without statements that were forgotten."""
+        """A harvest or log entry without forgotten statements."""
         if not self:
             return gathered
         kinds = [name for name in _KINDS if hasattr(gathered, name)]
-        kept = {name: tuple(filter(self.lets, getattr(gathered, name))) for name in kinds}
-        return msgspec.structs.replace(gathered, **kept)
+        allowed = {name: tuple(filter(self.lets, getattr(gathered, name))) for name in kinds}
+        return msgspec.structs.replace(gathered, **allowed)
 
     def add(
         self, held: Held, at: float, sessions: Iterable[str], ids: Iterable[str], texts: Iterable[str]
     ) -> None:
-        """Must be on disk before anything is removed, so that no import undoes an interrupted removal."""
-        new = [_DenylistLine(session=name, at=at) for name in sorted(set(sessions) - self.sessions)]
-        new += [_DenylistLine(id=name, at=at) for name in sorted(set(ids) - self.ids)]
+        """Adds entries. Call it before anything is removed, so that no import undoes an interrupted removal."""
+        lines = [_DenylistLine(session=name, at=at) for name in sorted(set(sessions) - self.sessions)]
+        lines += [_DenylistLine(id=name, at=at) for name in sorted(set(ids) - self.ids)]
         key = next((line.key for line in self._lines if _KEY.fullmatch(line.key)), "") or os.urandom(16).hex()
-        known = {line.text for line in self._lines}
+        hashes = {line.text for line in self._lines}
         for words in dict.fromkeys(map(words_of_phrase, texts)):
-            if words and _hash(whole_key(words), key) not in known:
+            if words and _hash(whole_key(words), key) not in hashes:
                 number = len(words)
                 head = _hash(head_key(words, number), key) if number > HEAD else ""
                 whole = _hash(whole_key(words), key)
-                new.append(_DenylistLine(text=whole, head=head, words=number, key=key, at=at))
-        if new:
-            files.append_held(held, self._path, encode_json_lines(new))
+                lines.append(_DenylistLine(text=whole, head=head, words=number, key=key, at=at))
+        if lines:
+            files.append_held(held, self._path, encode_json_lines(lines))
 
 
 def _hash(text: str, key: str) -> str:
@@ -108,7 +108,7 @@ def _hash(text: str, key: str) -> str:
 
 
 def not_forgotten(project: Project, text: str, what: str) -> str:
-    """The text; UsageError when it holds one that was forgotten here."""
+    """The text itself. Raises UsageError if it contains a text that was forgotten here."""
     if text and Denied(project.memory).strip(text) != text:
         raise UsageError(
             f"{what} holds a text that was forgotten in this project; nothing was written",

@@ -1,8 +1,8 @@
-"""Envelopes that hooks leave in a project's memory: which session has something new to read.
+"""Envelopes that hooks leave in a project's memory: each says which session has something new to read.
 
-`hooks/trace.py` writes them. They are named `<session>.<time>-<process>.json` and never rewritten, so one that was
-read may be removed without losing a newer one. Envelopes of sessions that could not be read wait in a quarantine, with
-a note on what went wrong.
+`hooks/trace.py` writes them. They are named `<session>.<time>-<process>.json` and never rewritten, so that removing one
+after reading cannot lose a newer one. Envelopes of sessions that could not be read wait in a quarantine, with a note
+on the problem.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from holdfast.core import files
 from holdfast.core.hashes import blake2b
 
 SMALL = 64 * 1024
-_STALE_S = 60.0  # a temporary file as old as this belongs to a hook that is dead
+_STALE_S = 60.0  # an older temporary file belongs to a dead hook
 
 
 class _EnvelopeFile(Struct, frozen=True, kw_only=True):
-    """`process` is the host's, 0 where it is unknown; `headless` is None where it is unknown."""
+    """`process` is the host's, 0 if unknown; `headless` is None if unknown."""
 
     host: str = ""
     event: str = ""
@@ -41,9 +41,9 @@ class Envelope(_EnvelopeFile, frozen=True, kw_only=True):
 
 
 class Fault(Struct, frozen=True, kw_only=True):
-    """A session that is being read, or could not be. An empty `problem` means that the reader died.
+    """A session that is being read, or could not be read. An empty `problem` means that the reader died.
 
-    `version` is the holdfast that failed, where it could still say so: another one may succeed.
+    `version` is the version of holdfast that failed, if known: another one may succeed.
     """
 
     host: str
@@ -55,15 +55,15 @@ class Fault(Struct, frozen=True, kw_only=True):
 
 
 def envelopes(inbox: Path) -> tuple[list[Envelope], list[Path]]:
-    """The envelopes of a folder, oldest first, and the files that are none."""
+    """The envelopes of a folder, oldest first, and the files that are not envelopes."""
     readable: list[Envelope] = []
     broken: list[Path] = []
     for path in _files(inbox):
         try:
             if path.is_symlink() or path.stat().st_size > SMALL:
                 raise ValueError("not written by a hook")
-            written = msgspec.json.decode(path.read_bytes(), type=_EnvelopeFile)
-            readable.append(Envelope(path=path, **msgspec.structs.asdict(written)))
+            content = msgspec.json.decode(path.read_bytes(), type=_EnvelopeFile)
+            readable.append(Envelope(path=path, **msgspec.structs.asdict(content)))
         except FileNotFoundError:
             continue
         except (OSError, ValueError, msgspec.MsgspecError):
@@ -104,7 +104,7 @@ def sweep(inbox: Path, now: float | None = None) -> None:
 
 
 def sweep_aged(folder: Path, age_s: float, now: float | None = None, names: str = "*") -> None:
-    """Removes small notes of hooks that are too old to be of use."""
+    """Removes notes of hooks that are too old to be useful."""
     now = time.time() if now is None else now
     with contextlib.suppress(OSError):
         for path in folder.glob(names):
@@ -131,7 +131,7 @@ def fault_of(memory: Path, host: str, session: str) -> Fault | None:
 
 
 def faults_of(memory: Path, sessions: Container[str]) -> list[Path]:
-    """The notes on these sessions, as files."""
+    """The files of the notes on these sessions."""
     return [
         _fault_path(memory, fault.host, fault.session)
         for fault in faults(memory)
@@ -140,7 +140,7 @@ def faults_of(memory: Path, sessions: Container[str]) -> list[Path]:
 
 
 def note_fault(memory: Path, fault: Fault) -> None:
-    """Written by rename and not synced to the disk: where it is lost, one more try is made."""
+    """Writes the note by rename, without syncing: if it is lost, the session is only retried once more."""
     path = _fault_path(memory, fault.host, fault.session)
     files.make_private(path.parent)
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
@@ -159,20 +159,20 @@ def clear_session(memory: Path, host: str, session: str) -> None:
 
 
 def quarantined(memory: Path, host: str, session: str) -> list[Envelope]:
-    every = envelopes(quarantine(memory))[0]
-    return [envelope for envelope in every if (envelope.host, envelope.session) == (host, session)]
+    all_envelopes = envelopes(quarantine(memory))[0]
+    return [envelope for envelope in all_envelopes if (envelope.host, envelope.session) == (host, session)]
 
 
 def put_aside(memory: Path, group: Sequence[Envelope]) -> None:
-    """Moves a session's envelopes to the quarantine: the newest, and the newest that names a transcript."""
+    """Moves a session's envelopes to the quarantine: the newest, and the newest with a transcript."""
     files.make_private(quarantine(memory))
     for envelope in group:
         with contextlib.suppress(OSError):
             os.replace(envelope.path, quarantine(memory) / envelope.path.name)
-    every = quarantined(memory, group[-1].host, group[-1].session)
-    with_transcript = [envelope for envelope in every if envelope.transcript]
-    kept = {envelope.path for envelope in (*every[-1:], *with_transcript[-1:])}
-    remove(envelope.path for envelope in every if envelope.path not in kept)
+    session_envelopes = quarantined(memory, group[-1].host, group[-1].session)
+    with_transcript = [envelope for envelope in session_envelopes if envelope.transcript]
+    kept = {envelope.path for envelope in (*session_envelopes[-1:], *with_transcript[-1:])}
+    remove(envelope.path for envelope in session_envelopes if envelope.path not in kept)
 
 
 def take_back(memory: Path, host: str, session: str) -> None:

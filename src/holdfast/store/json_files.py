@@ -1,4 +1,4 @@
-"""JSON on disk: files of one value, and files of one object per line that are only appended to."""
+"""JSON on disk: files with one value, and append-only files with one object per line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def decode_json(data: bytes | None, kind: type[T], path: Path, fix: str) -> T:
-    """The value of a file, its default where there is none; StoreError with the advice where it is unreadable."""
+    """The value of a file, or the default if there is no file. Raises StoreError with `fix` if it is unreadable."""
     try:
         return kind() if data is None else msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -28,12 +28,12 @@ def encode_json(value: object, indent: int = 2) -> bytes:
 
 
 def read_json_lines(path: Path, kind: type[T]) -> list[T]:
-    """The lines of a file, oldest first; none where there is no file."""
+    """The values in a file, oldest first; empty if there is no file."""
     return decode_json_lines(files.read(path) or b"", kind)
 
 
 def decode_json_lines(data: bytes, kind: type[T]) -> list[T]:
-    """Skips a line that a crash tore."""
+    """The values of all complete lines; a line that a crash cut off is skipped."""
     decoder = msgspec.json.Decoder(kind)
     values: list[T] = []
     for line in data.split(b"\n"):

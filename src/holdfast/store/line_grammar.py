@@ -1,9 +1,9 @@
-"""The line grammar that all memory files share: one value per bullet, its fields behind it, any text on one line.
+"""The line grammar of all memory files: one value per bullet, followed by its fields, all on one line.
 
     - Use short links · because: the proxy cuts long ones · by: user · D-k3f9ab <!-- session 847ff7d2 -->
 
-Escapes are those of `table` (a pipe needs none here). A field that has its default, or what the surroundings
-say already, is left out. The id at the end is for people: it is a hash of the text and is not read.
+Escapes are those of `markdown_table` (a pipe needs none here). A field with its default value, or a value that the
+context gives, is left out. The id at the end is for people: it is a hash of the text and is not parsed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ T = TypeVar("T", bound=Struct)
 
 _PIPE = lazy_regex(r"\\(.)", re.DOTALL)
 _COMMENT = lazy_regex(r"<(?=!--)|(?<=--)>|(?<=holdfast):(?=\s*(?:begin|end))")
-# A sign that would be read as the beginning of a field, or as the id at the end.
+# A sign that would be parsed as the start of a field, or as the id at the end.
 _SIGN = lazy_regex(r"(?:^|(?<=\s))[·→](?=\s*(?:$|[a-z][a-z ]*:|[A-Z]-[0-9a-z]{6}))")
 _ID = lazy_regex(r" · [A-Z]-[0-9a-z]{6}$")
 _TIME = lazy_regex(r"(\d{4})-(\d\d)-(\d\d)(?: (\d\d):(\d\d)(?::(\d\d)(\.\d{1,6})?)?)?")
@@ -36,7 +36,7 @@ _NOTHING = object()
 
 
 class Problem(Struct, frozen=True):
-    """A line that could not be read and is left as it is. `message` is the whole sentence, place included."""
+    """A line that could not be parsed and is left unchanged. `message` is the whole sentence, with the place."""
 
     where: str
     line: int
@@ -51,7 +51,7 @@ def problem(where: str, line: int, what: str, fix: str = "Correct the line, or d
 
 
 def encode(text: str) -> str:
-    """Any text as one line that cannot be read as a field, a comment or a marker."""
+    """Any text as one line that cannot be parsed as a field, a comment or a marker."""
     cell = markdown_table.encode_cell(text) or markdown_table.EMPTY
     cell = _PIPE.sub(lambda match: "|" if match[1] == "|" else match[0], cell)
     return _plain(_SIGN.sub(_as_escape, cell))
@@ -78,7 +78,7 @@ def _as_escape(match: re.Match[str]) -> str:
 
 
 def render_time(at: float | None) -> str:
-    """UTC, as short as it is exact; a time that no calendar has is written as its number."""
+    """The time in UTC, as short as possible without loss; a time outside the calendar is written as a number."""
     if at is None:
         return _UNKNOWN_TIME
     moment = _moment(at)
@@ -90,7 +90,7 @@ def render_time(at: float | None) -> str:
 
 
 def parse_time(cell: str) -> float | None:
-    """ValueError when it is no time."""
+    """The time in a cell. Raises ValueError if it is not a time."""
     if cell == _UNKNOWN_TIME:
         return None
     if cell.startswith("@"):
@@ -104,7 +104,7 @@ def parse_time(cell: str) -> float | None:
 
 
 def render_minute(at: float | None) -> str:
-    """For headings, where the exact time stands elsewhere."""
+    """The time to the minute, for headings; the exact time is written elsewhere."""
     moment = None if at is None else _moment(at)
     return "undated" if moment is None else moment.strftime("%Y-%m-%d %H:%M")
 
@@ -114,7 +114,7 @@ def render_month(at: float | None) -> str:
 
 
 def _moment(at: float) -> datetime | None:
-    # Years of four digits only: strftime pads no others.
+    # Only years with four digits: strftime does not pad others.
     if not math.isfinite(at) or not -30_610_224_000 <= at < 253_402_300_799:
         return None
     return datetime.fromtimestamp(at, UTC)
@@ -124,7 +124,7 @@ def _moment(at: float) -> datetime | None:
 
 
 class Field(Struct, frozen=True):
-    """How one attribute is written: ` · key: value`."""
+    """The format of one attribute: ` · key: value`."""
 
     key: str
     name: str
@@ -134,21 +134,21 @@ class Field(Struct, frozen=True):
 
 
 class Form(Struct, Generic[T], frozen=True):
-    """How a value becomes a bullet: its leading text, then its fields in this order."""
+    """The format of a value as a bullet: its leading text, then its fields in this order."""
 
     type: type[T]
     lead: str
     fields: tuple[Field, ...] = ()
 
     def render(self, item: T, known: Mapping[str, object] | None = None) -> str:
-        """The line without its bullet. `known` are the values that the surroundings give."""
+        """The line without its bullet. `known` are the values that the context gives."""
         return f"{self.head(item)}{self.tail(item, known)}{shown_id(item)}{self.source(item, known)}"
 
     def head(self, item: T) -> str:
         return encode(getattr(item, self.lead))
 
     def tail(self, item: T, known: Mapping[str, object] | None = None) -> str:
-        """The fields that say more than is known, each with the sign before it."""
+        """The fields that differ from the known and default values, each after its sign."""
         expected = {**_defaults(self.type), **(known or {})}
         return "".join(
             f" {field.sign} {field.key}: {_WRITE[field.kind](value)}"
@@ -157,12 +157,12 @@ class Form(Struct, Generic[T], frozen=True):
         )
 
     def source(self, item: T, known: Mapping[str, object] | None = None) -> str:
-        """The session, in a comment: a long id that would disturb a reader."""
+        """The session, in a comment: its id is long, and would distract a reader."""
         session = getattr(item, "session", "")
         return "" if session == (known or {}).get("session", "") else f" <!-- session {encode(session)} -->"
 
     def parse(self, line: str, known: Mapping[str, object] | None = None) -> T:
-        """The value of a line. ValueError, with the reason, when a field makes no sense."""
+        """The value of a line. Raises ValueError with the reason if a field is invalid."""
         values: dict[str, Any] = dict(known or {})
         line = line.strip(markdown_table.BLANKS)
         if source := _SOURCE.search(line):
@@ -181,8 +181,8 @@ class Form(Struct, Generic[T], frozen=True):
 
 
 def shown_id(item: object) -> str:
-    shown = getattr(item, "id", "")
-    return f" · {shown}" if shown else ""
+    id = getattr(item, "id", "")
+    return f" · {id}" if id else ""
 
 
 def without_id(line: str) -> str:

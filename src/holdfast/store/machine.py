@@ -1,4 +1,4 @@
-"""This user on this machine: the only reader of environment and configuration."""
+"""This user on this machine: the only module that reads the environment and the configuration."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from holdfast.core.place import home_of, user_home
 from holdfast.store.project import Project, find_project
 from holdfast.store.settings import Settings, load_settings
 
-# Commands that only read need no redactor: its rules take as long to load as a small command takes in all.
+# Commands that only read need no redactor, and loading its rules takes as long as a whole small command.
 if TYPE_CHECKING:
     from holdfast.guard.redact import Redactor, Scanner
 
 SHORT = 400
-# Variables that agents set in the shells in which they run commands.
+# Variables that agents set in the shells that run their commands.
 AGENT_SIGNS = ("CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "QWEN_CODE", "OPENCODE", "CURSOR_AGENT")
 MOST_CLEANED = 20_000  # the same commands and paths occur again and again
 
 
 class Machine:
-    """This user on this machine: places, settings, the clock and the one redactor that every text passes."""
+    """This user on this machine: places, settings, the clock, and the one redactor for all texts."""
 
     def __init__(self, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> None:
         self.env = dict(os.environ if env is None else env)
         self.cwd = cwd or _here()
         self._cleaned: dict[str, str] = {}
         self.tell: Callable[[str], None] = lambda message: None
-        """Shows a person what a command waits for; surfaces with a person set it."""
+        """Shows a person what a command is waiting for; interactive surfaces set it."""
 
     @cached_property
     def user_home(self) -> Path:
@@ -42,7 +42,7 @@ class Machine:
 
     @cached_property
     def home(self) -> Path:
-        """`~/.holdfast`, or where HOLDFAST_HOME puts it."""
+        """`~/.holdfast`, or the folder in HOLDFAST_HOME."""
         return Path(home_of(self.env))
 
     @property
@@ -66,9 +66,9 @@ class Machine:
         return Redactor(secrets_of(self.env), self._scanner())
 
     def _scanner(self) -> Scanner | None:
-        """Compiling the scanner's rules takes seconds, so a command does it only when that is wanted."""
-        wanted = self.settings().scanner
-        if wanted == "off" or (wanted == "auto" and not self.scanner_cache.is_dir()):
+        """The scanner, if enabled. With `auto` only if its rules are compiled, because compiling takes seconds."""
+        mode = self.settings().scanner
+        if mode == "off" or (mode == "auto" and not self.scanner_cache.is_dir()):
             return None
         from holdfast.guard.redact import OnDemand, load_scanner
 
@@ -79,18 +79,18 @@ class Machine:
         return self.home / "cache" / "scanner"
 
     def clean(self, text: str) -> str:
-        """A text as it may be stored: without our own injected blocks, private parts and secrets."""
-        known = self._cleaned.get(text)
-        if known is None:
-            known = self._strip(text)
+        """A text for storage: without our own injected blocks, private parts and secrets."""
+        cleaned = self._cleaned.get(text)
+        if cleaned is None:
+            cleaned = self._strip(text)
             if len(text) <= SHORT and len(self._cleaned) < MOST_CLEANED:
-                self._cleaned[text] = known
-        return known
+                self._cleaned[text] = cleaned
+        return cleaned
 
     def look_over(self, texts: Iterable[str]) -> None:
         """Checks many texts at once, which costs a fraction of checking them one by one.
 
-        If nothing is found in all of them, nothing is in any; else `clean` checks each by itself.
+        If nothing is found in the joined text, all of them are clean; otherwise `clean` checks each by itself.
         """
         if len(self._cleaned) > MOST_CLEANED:
             self._cleaned.clear()
@@ -126,7 +126,7 @@ def scanner_missing_rules(machine: Machine) -> bool:
 
 
 def compile_rules(machine: Machine) -> None:
-    """Compiles the scanner's rules, which takes seconds once; every later command uses them."""
+    """Compiles the scanner's rules once, which takes seconds; later commands use the result."""
     from holdfast.guard.redact import load_scanner
 
     load_scanner(str(machine.scanner_cache))

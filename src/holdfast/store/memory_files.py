@@ -1,4 +1,4 @@
-"""What each file of a memory is: whether an export takes it along, and what `forget` does with it."""
+"""The kinds of files in a memory: whether an export contains them, and how `forget` treats them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 CAPTURE = "capture.db"
-# Bound to this machine: what hooks may do, what they wrote, and where the work tree lies.
+# Bound to this machine: the switches of hooks, what hooks wrote, and the path of the work tree.
 MACHINE_FILES = ("root", "format", "switches.json", "why.jsonl", "why.jsonl.1", "hook.log", "hook.log.1")
 
 Treatment = Literal["keep", "remove", "injections", "errors", "log", "lesson", "markdown", "text"]
@@ -25,7 +25,7 @@ class FileKind(Struct, frozen=True):
     forget: Treatment
 
 
-# The first pattern that fits counts. By exclusion: a file that a later version adds is exported and searched.
+# The first matching pattern counts. The last one matches files that a later version adds: exported and searched.
 _KINDS = (
     FileKind(r"(?:inbox|locks)(?:/.*)?|root|format|switches\.json", False, "keep"),
     FileKind(r"why\.jsonl(?:\.1)?", False, "injections"),
@@ -35,7 +35,7 @@ _KINDS = (
     FileKind(r"capture\.db", True, "keep"),
     FileKind(r".*\.db(?:-wal|-shm|-journal)?|(?:.*/)?\.holdfast-.*\.tmp", False, "keep"),
     FileKind(r"hot\.words|.*(?:\.npy|\.vec|\.tmp|-wal|-shm|-journal)", False, "text"),
-    # Names that the program lives by, and the lists that keep what was forgotten away.
+    # Names that the program depends on, and the lists that keep forgotten items out.
     FileKind(r"name|projects\.json|ledger\.md|(?:dismissed|denied)\.jsonl|history/.*", True, "keep"),
     FileKind(r"projects/[^/]+/(?:log|archive/(?:\d{4}-\d\d|undated))\.md", True, "log"),
     FileKind(r"lessons/(?:(?:_candidates/)?[^/\\]+\.md|choices\.json|record\.json)", True, "lesson"),
@@ -45,12 +45,12 @@ _KINDS = (
 
 
 def kind_of(path: str) -> FileKind:
-    """What a path is; it counts from the top of the memory."""
+    """The kind of a file, given its path relative to the memory."""
     return next(kind for kind in _KINDS if re.fullmatch(kind.pattern, path, re.DOTALL))
 
 
 def walk_memory(memory: Path) -> Iterator[tuple[Path, str]]:
-    """Every file, folder and link of a memory in a stable order, with its path from the top. No link is followed."""
+    """Every file, folder and link of a memory in a stable order, with its relative path. Links are not followed."""
     for directory, folders, names in os.walk(memory):
         folders.sort()
         for name in sorted([*names, *folders]):

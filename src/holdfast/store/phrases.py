@@ -1,7 +1,7 @@
-"""Finds phrases in any text by windows of words, whatever their case and the blanks between them.
+"""Finds phrases in a text by windows of words, ignoring case and the blanks between words.
 
-A phrase need not be known: a hash of its folded words and their number are enough. Words are whole: `rest` is not
-found in `restart`. A long phrase is also recognised by its beginning, because stored texts may be cut.
+The phrase itself is not needed: a hash of its folded words and their number are enough. Only whole words match: `rest`
+is not found in `restart`. A long phrase is also recognised by its start, because stored texts may be cut.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from holdfast.core.patterns import lazy_regex
 FORGOTTEN = "[forgotten]"
 SHORTEST = 4
 HEAD = 16
-_LEAST_CUT = 2  # words of a phrase at a text's cut end by which it is recognised
+_LEAST_CUT = 2  # words of a phrase that identify it at the cut end of a text
 
-# Scripts without blanks between words, and Hangul, whose words have endings: every sign is a word.
+# Scripts without blanks between words, and Hangul, whose words have endings: every character is a word.
 _SIGNS = (
     r"\u0e00-\u0eff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
@@ -31,11 +31,11 @@ _TOKEN = lazy_regex(
 )
 _EDGE = "\"'“”‘’«»`"
 _END = f".,;:!?…{_EDGE}"
-_NOTHING = "\0"  # what a removed place is folded to: it equals no word
+_NOTHING = "\0"  # the folded form of `[forgotten]`: equal to no word
 
 
 class Token(Struct, frozen=True):
-    """A word or sign, folded, and where it stands."""
+    """A folded word or sign, and its position."""
 
     folded: str
     start: int
@@ -57,7 +57,7 @@ def _fold(word: str) -> str:
 
 
 def words_of_phrase(phrase: str) -> tuple[str, ...]:
-    """The folded words of a phrase, without the quotes around it and the stop at its end."""
+    """The folded words of a phrase, without surrounding quotes and final punctuation."""
     return tuple(token.folded for token in tokens(phrase.strip().strip(_EDGE).rstrip(_END)))
 
 
@@ -66,12 +66,12 @@ def whole_key(words: Sequence[str]) -> str:
 
 
 def head_key(words: Sequence[str], number: int) -> str:
-    """The key of the first words of a phrase that has `number` of them."""
+    """The key of the first words of a phrase with `number` words."""
     return f"{number}\x1e{whole_key(words[:HEAD])}"
 
 
 class Windows:
-    """Finds phrases of known lengths; `known` says whether a key is that of a phrase."""
+    """Finds phrases of given lengths; `known` says whether a key belongs to a phrase."""
 
     def __init__(self, lengths: Collection[int], known: Callable[[str], bool]) -> None:
         self._lengths = sorted(set(lengths), reverse=True)
@@ -88,33 +88,33 @@ class Windows:
         return replaced(text, self.spans(text)) if self._lengths else text
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Where phrases stand, from the first character to behind the last."""
-        found = tokens(text) if self._lengths else []
-        folded = [token.folded for token in found]
+        """The positions of phrases: start, and end after the last character."""
+        words = tokens(text) if self._lengths else []
+        folded = [token.folded for token in words]
         spans: list[tuple[int, int]] = []
         place = 0
-        while place < len(found):
+        while place < len(words):
             size = self._size_at(folded, place)
             if size:
-                spans.append((found[place].start, found[place + size - 1].stop))
+                spans.append((words[place].start, words[place + size - 1].stop))
             place += size or 1
         return spans
 
     def _size_at(self, folded: Sequence[str], place: int) -> int:
-        left = len(folded) - place
+        remaining = len(folded) - place
         for number in self._lengths:
-            if number > HEAD and left >= HEAD:
+            if number > HEAD and remaining >= HEAD:
                 if not self._known(head_key(folded[place : place + HEAD], number)):
                     continue
-                if left < number:
-                    return left  # its end was cut off
-            if left >= number and self._known(whole_key(folded[place : place + number])):
+                if remaining < number:
+                    return remaining  # its end was cut off
+            if remaining >= number and self._known(whole_key(folded[place : place + number])):
                 return number
         return 0
 
 
 class Phrases(Windows):
-    """Phrases that are known in full: their beginnings at the end of a cut text are found too."""
+    """Phrases given in full: also finds the start of a phrase at the end of a cut text."""
 
     def __init__(self, phrases: Iterable[str]) -> None:
         self.words = [words for phrase in phrases if (words := words_of_phrase(phrase))]
@@ -131,7 +131,7 @@ class Phrases(Windows):
         return spans
 
     def _cut(self, found: Sequence[Token]) -> tuple[int, int] | None:
-        """Where a phrase begins that the text breaks off in; its last word may be half a word."""
+        """The position of a phrase that is cut off by the end of the text, perhaps inside a word."""
         for words in self.words:
             for size in range(min(len(words), len(found)), 0, -1):
                 last = [token.folded for token in found[-size:]]

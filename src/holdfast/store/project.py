@@ -1,6 +1,6 @@
 """The places of a project: its memory outside the work tree, and its window `.holdfast/` inside.
 
-`git clean`, a deleted clone or another worktree must lose nothing, so what a person owns is kept under
+`git clean`, a deleted clone or another worktree must lose nothing, so the memory is stored in
 `~/.holdfast/projects/<id>/` and the repository only links to it.
 """
 
@@ -23,7 +23,7 @@ from holdfast.core.place import checkout_at, find_checkout, is_identity, locate
 from holdfast.core.reading import small_text
 
 FORMAT = 1
-LINKS = os.name != "nt"  # elsewhere links need a privilege, and the ledger is a plain file in the window
+LINKS = os.name != "nt"  # on Windows links need a privilege, and the ledger is a plain file in the window
 
 IGNORE_ALL = """# Written by holdfast: nothing here is shared until you ask for it (holdfast ledger share).
 *
@@ -55,7 +55,7 @@ ledger.md merge=union text eol=lf
 
 
 class Project(Struct, frozen=True):
-    """The places of one project on this machine. Making one touches nothing; `prepare` does."""
+    """The places of one project on this machine. Creating an instance writes nothing; `prepare` does."""
 
     root: Path
     window: Path  # <root>/.holdfast
@@ -68,7 +68,7 @@ class Project(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """The name of its memory: the same in every worktree, and after the folder was renamed."""
+        """The name of its memory: the same in every worktree, and after the folder is renamed."""
         recorded = (files.read(self.memory / "name") or b"").decode("utf-8", "replace").strip()
         return as_name(recorded) if recorded else self._natural_title()
 
@@ -83,12 +83,12 @@ class Project(Struct, frozen=True):
 
     @property
     def ledger(self) -> Path:
-        """All rows that this machine wrote, shared or not."""
+        """The ledger with all rows that this machine wrote, shared or not."""
         return self.memory / "ledger.md"
 
     @property
     def window_ledger(self) -> Path | None:
-        """The ledger in the repository where it is a file of its own, such as one shared through git.
+        """The ledger in the repository if it is a separate file, such as one shared through git.
 
         A link is never followed: one that came with a clone could point anywhere.
         """
@@ -102,7 +102,7 @@ class Project(Struct, frozen=True):
 
     @property
     def known(self) -> bool:
-        """Whether anything was ever kept for this project."""
+        """Whether anything was ever stored for this project."""
         return self.memory.is_dir() or (self.window / "ledger.md").exists()
 
     def lock(self, name: str) -> Path:
@@ -122,7 +122,7 @@ class Project(Struct, frozen=True):
         return "!lessons/" in small_text(self.window / ".gitignore").split()
 
     def write_ignore_rules(self, *, ledger: bool | None = None, lessons: bool | None = None) -> None:
-        """Sets what git sees of the window; None leaves that as it is."""
+        """Sets what git tracks in the window; None leaves a setting unchanged."""
         ledger = "!ledger.md" in small_text(self.window / ".gitignore").split() if ledger is None else ledger
         lessons = self.shares_lessons if lessons is None else lessons
         rules = {
@@ -135,7 +135,7 @@ class Project(Struct, frozen=True):
         files.replace(path, rules.encode(), self.lock("layout"), files.ANYTHING)
 
     def prepare(self) -> None:
-        """Makes what is missing: the id, the memory, the window and its git rules. Safe to repeat."""
+        """Creates what is missing: the id, the memory, the window and its git rules. Safe to repeat."""
         self.check_window()
         recover(self.memory)
         require_format(self)
@@ -158,7 +158,7 @@ class Project(Struct, frozen=True):
             self._link("ledger.md", Path("local") / "ledger.md")
 
     def check_window(self) -> None:
-        """StoreError when the window is something that must not be written into."""
+        """Raises StoreError if the window must not be written to."""
         if self.window.is_symlink():
             problem, fix = "is a link, and holdfast writes only inside the repository", "Remove the link"
         elif self.window == self.memory.parent.parent:
@@ -178,7 +178,7 @@ class Project(Struct, frozen=True):
                 files.replace(path, text.encode(), self.lock("layout"), expected=None)
 
     def _link(self, name: str, target: Path) -> None:
-        """Makes a link in the window. One that points elsewhere is replaced, never followed."""
+        """Creates a link in the window. A link to another target is replaced, never followed."""
         link = self.window / name
         if link.is_symlink():
             if Path(os.readlink(link)) == target:
@@ -191,41 +191,41 @@ class Project(Struct, frozen=True):
         except FileExistsError:
             return  # another first command was faster
         except OSError:
-            if name == "local":  # a pointer, where links cannot be made
+            if name == "local":  # a file with the path, if links cannot be created
                 self._put_new(link, f"{target}\n")
 
 
 def find_project(start: Path, home: Path) -> Project:
-    """The project a directory belongs to: its git work tree, else the nearest `.holdfast/`, else itself."""
+    """The project of a directory: its git work tree, else the nearest folder with `.holdfast/`, else itself."""
     start = _out_of_memory(Path(os.path.abspath(start)), home)
     located = locate(str(start), str(home))
     return _project(Path(located[0]), Path(located[1]), home) if located else project_at(start, home)
 
 
 def _out_of_memory(start: Path, home: Path) -> Path:
-    """A directory inside a memory, as reached through `.holdfast/local`, stands for the memory's project."""
-    kept = Path(os.path.realpath(home)) / "projects"
+    """For a directory inside a memory, as reached through `.holdfast/local`, the root of the memory's project."""
+    memories = Path(os.path.realpath(home)) / "projects"
     below = Path(os.path.realpath(start))
-    if not below.is_relative_to(kept) or below == kept:
+    if not below.is_relative_to(memories) or below == memories:
         return start
-    root = small_text(kept / below.relative_to(kept).parts[0] / "root").strip()
+    root = small_text(memories / below.relative_to(memories).parts[0] / "root").strip()
     return Path(root) if root and Path(root).is_dir() else start
 
 
 def find_git(start: Path) -> tuple[Path, Path] | None:
-    """The work tree and the common git directory that a path lies in."""
+    """The work tree and the common git directory of a path."""
     checkout = find_checkout(str(start))
     return (Path(checkout.root), Path(checkout.common)) if checkout else None
 
 
 def branch_of(root: Path) -> str:
-    """The branch that is checked out in a work tree; '' when none is."""
+    """The branch that is checked out in a work tree; '' if none is."""
     checkout = checkout_at(str(root))
     return checkout.head()[0] if checkout else ""
 
 
 def worktrees(project: Project) -> list[Path]:
-    """The other work trees of the same repository, as git's own files name them."""
+    """The other work trees of the same repository, from git's own files."""
     if project.identity_file.name != "holdfast-id":
         return []
     common = project.identity_file.parent
@@ -236,7 +236,7 @@ def worktrees(project: Project) -> list[Path]:
 
 
 def project_at(root: Path, home: Path) -> Project:
-    """The project of exactly this directory, whatever lies around it."""
+    """The project of exactly this directory, whatever contains it."""
     return _project(root, root / ".holdfast" / "id", home)
 
 
@@ -251,8 +251,8 @@ def _project(root: Path, identity_file: Path, home: Path) -> Project:
 def _is_ours(identity: str, root: Path, identity_file: Path, home: Path) -> bool:
     """Whether an id belongs to this directory.
 
-    One inside git's own directory does: git copies it nowhere. One in a plain folder may have been copied with it,
-    and counts only where the memory of that name belongs to this folder.
+    An id inside the git directory does: git never copies it. One in a plain folder may have been copied with the
+    folder, and counts only if the memory of that name belongs to this folder.
     """
     if identity_file.name == "holdfast-id":
         return True
@@ -261,20 +261,20 @@ def _is_ours(identity: str, root: Path, identity_file: Path, home: Path) -> bool
 
 
 def _suffix(root: Path, identity_file: Path) -> str:
-    """The same repository cloned again to the same place finds its memory; another one there does not.
+    """A suffix that a new clone of the same repository in the same place gets again, but no other repository there.
 
     Two first commands at the same moment must agree, so nothing here is random.
     """
-    made = b""
+    origin = b""
     if identity_file.name == "holdfast-id":
-        made = git_text(root, "rev-list", "--max-parents=0", "HEAD").encode() or _made_at(
+        origin = git_text(root, "rev-list", "--max-parents=0", "HEAD").encode() or _made_at(
             identity_file.parent
         )
-    return blake2b(os.fsencode(root.resolve()) + made, digest_size=4).hexdigest()
+    return blake2b(os.fsencode(root.resolve()) + origin, digest_size=4).hexdigest()
 
 
 def _made_at(common: Path) -> bytes:
-    """When a repository without commits was made: git writes these files only then."""
+    """When a repository without commits was created: git writes these files only then."""
     for name in ("description", "info/exclude"):
         with contextlib.suppress(OSError):
             return str((common / name).stat().st_mtime_ns).encode()
@@ -282,7 +282,7 @@ def _made_at(common: Path) -> bytes:
 
 
 def require_format(project: Project) -> None:
-    """FormatTooNew when this program must not write what is stored."""
+    """Raises FormatTooNew if this program must not write the stored format."""
     number = check_format(project)
     if number == FORMAT:
         return
@@ -299,7 +299,7 @@ def require_format(project: Project) -> None:
 
 
 def check_format(project: Project) -> int:
-    """The format number of what is stored; StoreError when it is no number."""
+    """The stored format number. Raises StoreError if it is not a number."""
     text = small_text(project.memory / "format").strip()
     if not text:
         return FORMAT

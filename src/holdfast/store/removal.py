@@ -1,4 +1,4 @@
-"""Removes what is to be forgotten from statements, log entries, prose and plain values."""
+"""Removes forgotten items from statements, log entries, prose and plain values."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _LETTERS = {
     "open_items": "T",
     "facts": "F",
 }
-# Fields that hold names and codes instead of words: of statements, and of everything stored.
+# Fields with names and codes instead of words: of statements, and of everything stored.
 _FIXED = frozenset({"session", "agent", "by", "owner", "priority", "category"})
 _NAMES = _FIXED | {"parent", "own", "status", "action", "kind", "outcome", "complexity", "reason", "sources"}
 _NAMES |= {"model", "provider", "project_type", "framework"}
 _BY_WORDS = frozenset(  # maps whose keys are texts
     {"commands", "todos", "files", "working", "mentions", "stumbles", "shaky", "jobs"}
 )
-_WHOLE = frozenset({"facts", "questions", "decisions"})  # with a hole they would mean something else
+_WHOLE = frozenset({"facts", "questions", "decisions"})  # removed as a whole: a hole would change the meaning
 _MOST_KEYWORDS = 2
 _TRACE = 4  # words in a row that no other session has
 _QUOTED = lazy_regex(r"” \(([A-Z]-[0-9a-z]{6})\)")  # in the question which of two statements holds
@@ -36,12 +36,12 @@ _LINE_SESSION = lazy_regex(r"<!-- session (.*?)(?: · at .*)? -->\s*$")
 
 
 class Removal:
-    """Sessions, ids and phrases to be forgotten.
+    """Sessions, ids and phrases to forget.
 
-    `phrases` are those that a person named; `said` are the words of forgotten statements, which go from what was
-    captured and stay in what a person wrote; a question that quotes an id of `quoted` goes. `instead` returns the same
-    statement as made by another session; `traces` says whether a text without a source repeats what a forgotten
-    session said. `hits` counts what was removed.
+    `phrases` were given by a person. `said` are the words of forgotten statements, which are removed from captured
+    text but not from what a person wrote. A question that quotes an id in `quoted` is removed. `instead` returns the
+    same statement from another session. `traces` says whether a text without a source repeats a forgotten session.
+    `hits` counts the removed items.
     """
 
     def __init__(
@@ -78,18 +78,18 @@ class Removal:
         return replaced(text, spans) if spans else text
 
     def trace(self, text: str) -> str:
-        """A text without a source: empty when it repeats a forgotten session."""
+        """A text without a source: empty if it repeats a forgotten session."""
         if self.sessions and self.traces(text):
             self.hits += 1
             return ""
         return self.text(text)
 
     def prose(self, text: str) -> str:
-        """A person's words, and lines of ours among them."""
+        """A person's text, which may contain lines of ours."""
         if self.sessions or self.ids:
-            kept = [line for line in text.split("\n") if not self._is_of(line)]
-            self.hits += text.count("\n") + 1 - len(kept)
-            text = "\n".join(kept)
+            remaining = [line for line in text.split("\n") if not self._is_of(line)]
+            self.hits += text.count("\n") + 1 - len(remaining)
+            text = "\n".join(remaining)
         spans = self.asked.spans(text)
         self.hits += len(spans)
         return replaced(text, spans)
@@ -102,7 +102,7 @@ class Removal:
         return source is not None and md.decode(source[1]) in self.sessions and "· forgotten" not in source[1]
 
     def keywords(self, words: tuple[str, ...]) -> tuple[str, ...]:
-        """Keywords without those of a phrase of one or two words; longer phrases are not kept as keywords."""
+        """Keywords without those of a phrase of one or two words. Longer phrases do not occur as keywords."""
         for signs in self.phrases.words:
             phrase = {word for word in signs if word[:1].isalnum()}
             if not 0 < len(phrase) <= _MOST_KEYWORDS:
@@ -116,43 +116,43 @@ class Removal:
     # --- statements ------------------------------------------------------------------------------------
 
     def item(self, item: Any) -> Any:
-        """The statement, the same by another session, one with holes, or None."""
-        named = not self.ids.isdisjoint(ids_of(item))
-        if self._by_forgotten(item) and not named:
+        """The statement, the same one from another session, one with holes, or None."""
+        is_listed = not self.ids.isdisjoint(ids_of(item))
+        if self._by_forgotten(item) and not is_listed:
             self.hits += 1
-            other = self.instead(item)
-            return None if other is None else self.item(other)
+            replacement = self.instead(item)
+            return None if replacement is None else self.item(replacement)
         holed = isinstance(item, Fact | Question | Decision) and self.phrases.found_in(item.text)
         quotes = isinstance(item, Question) and not self.quoted.isdisjoint(_QUOTED.findall(item.text))
-        if named or holed or quotes:
+        if is_listed or holed or quotes:
             self.hits += 1
             return None
         return self.with_holes(item)
 
     def items(self, items: Iterable[T]) -> tuple[T, ...]:
-        """The statements that are left. Another session's wording is not added twice."""
+        """The remaining statements. Another session's wording is not added twice."""
         all_items = tuple(items)
         ids = {getattr(item, "id", "") for item in all_items if not self._by_forgotten(item)}
-        kept: list[T] = []
+        remaining: list[T] = []
         for item in all_items:
-            left = self.item(item)
-            if left is not None and not (self._by_forgotten(item) and left.id in ids):
-                kept.append(left)
-                ids.add(getattr(left, "id", ""))
-        return tuple(kept)
+            edited = self.item(item)
+            if edited is not None and not (self._by_forgotten(item) and edited.id in ids):
+                remaining.append(edited)
+                ids.add(getattr(edited, "id", ""))
+        return tuple(remaining)
 
     def _by_forgotten(self, item: Any) -> bool:
         session = getattr(item, "session", "")
         return bool(session) and session in self.sessions
 
     def entry(self, entry: LogEntry) -> LogEntry:
-        """A log entry of another session, without what is forgotten."""
+        """A log entry of another session, without forgotten items."""
         kinds = ("decisions", "findings", "dead_ends", "questions", "open_items")
-        kept = {name: tuple(filter(None, map(self.item, getattr(entry, name)))) for name in kinds}
-        return self.with_holes(replace(entry, **kept))
+        statements = {name: tuple(filter(None, map(self.item, getattr(entry, name)))) for name in kinds}
+        return self.with_holes(replace(entry, **statements))
 
     def with_holes(self, item: T) -> T:
-        """A value whose texts have lost the phrases."""
+        """The value with `[forgotten]` in place of the phrases in its texts."""
         if not self.phrases:
             return item
         changed: dict[str, object] = {}
@@ -168,7 +168,7 @@ class Removal:
     # --- plain values, as records, digests and traces are stored ----------------------------------------
 
     def plain(self, value: Any, name: str = "") -> Any:
-        """Maps, lists and texts without forgotten items, and with holes. `name` is the field's."""
+        """Maps, lists and texts without forgotten items, and with holes. `name` is the name of the field."""
         if name in _NAMES:
             return value
         if isinstance(value, str):
@@ -176,14 +176,14 @@ class Removal:
         if isinstance(value, list) and name == "keywords":
             return list(self.keywords(tuple(value)))
         if isinstance(value, list):
-            kept = [item for item in value if not self._is_forgotten(name, item)]
-            self.hits += len(value) - len(kept)
-            return [self.plain(item) for item in kept]
+            remaining = [item for item in value if not self._is_forgotten(name, item)]
+            self.hits += len(value) - len(remaining)
+            return [self.plain(item) for item in remaining]
         if isinstance(value, dict) and name in _BY_WORDS:
-            # An agent's list keeps its items by their words.
-            gone = [key for key in value if name == "todos" and content_id("T", str(key)) in self.ids]
-            self.hits += len(gone)
-            return {self.plain(key): self.plain(item) for key, item in value.items() if key not in gone}
+            # An agent's to-do list has the text of each item as its key.
+            forgotten = [key for key in value if name == "todos" and content_id("T", str(key)) in self.ids]
+            self.hits += len(forgotten)
+            return {self.plain(key): self.plain(item) for key, item in value.items() if key not in forgotten}
         if isinstance(value, dict):
             return {key: self.plain(item, str(key)) for key, item in value.items()}
         return value
@@ -203,7 +203,7 @@ class Removal:
 
 
 class Traces:
-    """Words in a row that only forgotten sessions have: they show where their texts were repeated without a source."""
+    """Word sequences that only forgotten sessions contain: they reveal where their texts were repeated."""
 
     def __init__(self, own: Iterable[str], others: Callable[[], Iterable[str]]) -> None:
         self._own: set[tuple[str, ...]] = set()
@@ -218,10 +218,10 @@ class Traces:
     def __call__(self, text: str) -> bool:
         if not self._own or not self._in(text):
             return False
-        if not self._settled:  # reading every other session is worth it only once something looks alike
+        if not self._settled:  # all other sessions are read only after a first match
             self._settled = True
-            for other in self._others():
-                self._own.difference_update(self._all_windows(other))
+            for other_text in self._others():
+                self._own.difference_update(self._all_windows(other_text))
         return self._in(text)
 
     def _in(self, text: str) -> bool:
@@ -241,7 +241,7 @@ def _words(text: str) -> list[str]:
 
 
 def texts_in(value: Any) -> Iterable[str]:
-    """Every text of plain values that is neither a name nor a code."""
+    """Every text in plain values, except names and codes."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

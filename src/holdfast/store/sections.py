@@ -1,4 +1,4 @@
-"""Markdown that a person and holdfast write together: managed parts between two comments, all else untouched.
+"""Markdown that a person and holdfast edit together: managed parts between two comments, all else untouched.
 
     ## Next
     <!-- holdfast:begin next -->
@@ -27,7 +27,7 @@ _TICKED = lazy_regex(r"^(\s*- )\[[xX]\]")
 
 
 class Part(Struct, frozen=True):
-    """A managed part: the lines `start` and `stop` are its markers, counted from 0."""
+    """A managed part: `start` and `stop` are the lines of its markers, counted from 0."""
 
     name: str
     start: int
@@ -36,7 +36,7 @@ class Part(Struct, frozen=True):
 
 
 class Document(Struct, frozen=True):
-    """A whole file: every line with its end, so that joining them gives the file back."""
+    """A whole file: every line with its line ending, so that joining them restores the file."""
 
     lines: tuple[str, ...]
     parts: tuple[Part, ...]
@@ -46,19 +46,19 @@ class Document(Struct, frozen=True):
         return next((part for part in self.parts if part.name == name), None)
 
     def body(self, name: str) -> tuple[str, ...]:
-        """The lines between the markers, without their ends; none when there is no such part."""
+        """The lines between the markers, without line endings; empty if there is no such part."""
         part = self.part(name)
         if part is None:
             return ()
         return tuple(line.rstrip("\r\n") for line in self.lines[part.start + 1 : part.stop])
 
     def line_number(self, name: str, index: int) -> int:
-        """Where in the file a line of a part's body stands, counted from 1."""
+        """The line number in the file of a line of a part's body, counted from 1."""
         part = self.part(name)
         return index + 1 if part is None else part.start + 2 + index
 
     def ours(self, name: str) -> frozenset[int]:
-        """The lines of a body that are as we wrote them; a ticked box and trimmed blanks do not matter."""
+        """The lines of a body that are still as we wrote them, ignoring ticked boxes and trailing blanks."""
         part = self.part(name)
         marks = part.marks if part else frozenset()
         return frozenset(n for n, line in enumerate(self.body(name)) if mark_of(line) in marks)
@@ -66,10 +66,10 @@ class Document(Struct, frozen=True):
     def replace(
         self, name: str, body: Sequence[str], *, heading: str = "", ours: Collection[int] | None = None
     ) -> Document:
-        """The document with this body in the part; a person's lines inside it go below it.
+        """The document with a new body in the part; a person's lines inside it are moved below it.
 
-        `ours`, where the caller reads the lines itself: those of the old body that may go. Such parts
-        carry no hashes.
+        `ours` is for callers that parse the lines themselves: the lines of the old body that may be replaced. Such
+        parts have no hashes.
         """
         if any(_MARKER.match(line) or "\n" in line or "\r" in line for line in body):
             raise ValueError(f"a line of part {name!r} holds a line break or a marker")
@@ -81,10 +81,10 @@ class Document(Struct, frozen=True):
         foreign = _foreign_lines(
             self.lines[part.start + 1 : part.stop], self.ours(name) if ours is None else ours
         )
-        after = self.lines[part.stop + 1 :]
-        if not foreign and not after:
+        rest = self.lines[part.stop + 1 :]
+        if not foreign and not rest:
             written[-1] = written[-1].removesuffix(end) + _end_of(self.lines[part.stop])
-        return parse("".join([*self.lines[: part.start], *written, *foreign, *after]), self.where)
+        return parse("".join([*self.lines[: part.start], *written, *foreign, *rest]), self.where)
 
     def _add(self, name: str, body: Sequence[str], heading: str, *, marked: bool) -> Document:
         text = self.render()
@@ -102,41 +102,43 @@ class Document(Struct, frozen=True):
         edit: Callable[[str, str], str | None],
         prose: Callable[[str], str],
     ) -> str:
-        """The file with every line of ours as `edit(part, line)` makes it, and all other text as `prose` does.
+        """The file with `edit(part, line)` applied to every line of ours, and `prose` to all other text.
 
-        Nothing moves. `ours(part)` says which lines of a body are ours; None from `edit` takes a line out.
+        Nothing moves. `ours(part)` returns the lines of a body that are ours; None from `edit` removes a line.
         """
-        written: list[str] = []
+        pieces: list[str] = []
         place = 0
         for part in self.parts:
-            known = ours(part.name)
-            written.append(prose("".join(self.lines[place : part.start])))
-            written.append(self.lines[part.start])
+            our_lines = ours(part.name)
+            pieces.append(prose("".join(self.lines[place : part.start])))
+            pieces.append(self.lines[part.start])
             body = self.lines[part.start + 1 : part.stop]
-            own, text = _edited_body(body, known, lambda line, name=part.name: edit(name, line), prose)  # type: ignore[misc]
-            written.append(text)
+            our_text, text = _edited_body(
+                body, our_lines, lambda line, name=part.name: edit(name, line), prose
+            )  # type: ignore[misc]
+            pieces.append(text)
             end = self.lines[part.stop]
-            if part.marks and [body[n].rstrip("\r\n") for n in sorted(known)] != own:
-                end = _framed(part.name, own, marked=True)[-1] + _end_of(end)
-            written.append(end)
+            if part.marks and [body[n].rstrip("\r\n") for n in sorted(our_lines)] != our_text:
+                end = _framed(part.name, our_text, marked=True)[-1] + _end_of(end)
+            pieces.append(end)
             place = part.stop + 1
-        return "".join([*written, prose("".join(self.lines[place:]))])
+        return "".join([*pieces, prose("".join(self.lines[place:]))])
 
     def render(self) -> str:
         return "".join(self.lines)
 
     def outside(self) -> str:
-        """What a person wrote: everything but the parts."""
-        kept: list[str] = []
+        """What a person wrote: everything except the parts."""
+        lines: list[str] = []
         place = 0
         for part in self.parts:
-            kept += self.lines[place : part.start]
+            lines += self.lines[place : part.start]
             place = part.stop + 1
-        return "".join([*kept, *self.lines[place:]])
+        return "".join([*lines, *self.lines[place:]])
 
 
 def decode_text(data: bytes) -> str:
-    """Bytes that are no UTF-8 pass through unharmed: a person's file comes back as it was."""
+    """Decodes a file so that `encode_text` restores it, including bytes that are not UTF-8."""
     return data.decode("utf-8", "surrogateescape")
 
 
@@ -151,12 +153,12 @@ def mark_of(line: str) -> str:
 
 
 def is_marker(line: str) -> bool:
-    """Whether a line is a marker, whole or damaged."""
+    """Whether a line is a marker, intact or damaged."""
     return _LIKE_A_MARKER.search(line) is not None
 
 
 def parse(text: str, where: str = "") -> Document:
-    """The parts of a file. StoreError when its markers contradict each other or git left a conflict in it."""
+    """The parts of a file. Raises StoreError if its markers do not match or it contains a git conflict."""
     lines = tuple(_split(text))
     _refuse_conflict(lines, where)
     parts: list[Part] = []
@@ -200,7 +202,7 @@ def _refuse_second(
 
 
 def _refuse_conflict(lines: Sequence[str], where: str) -> None:
-    """Looks for the three signs in their order: each alone may be a quotation or an underline."""
+    """Looks for the three conflict markers in order: each alone may be a quotation or an underline."""
     stage, first = 0, 0
     for number, line in enumerate(lines):
         if _CONFLICT[stage].match(line):
@@ -216,7 +218,7 @@ def _broken(where: str, number: int, problem: str, fix: str) -> StoreError:
 
 
 def _split(text: str) -> list[str]:
-    """Lines with their ends; only `\\n` ends one, for str.splitlines knows eight more."""
+    """Lines with their line endings. Only `\\n` ends a line; str.splitlines has eight more separators."""
     lines = [line + "\n" for line in text.split("\n")]
     last = lines.pop().removesuffix("\n")
     return [*lines, last] if last else lines
@@ -239,29 +241,29 @@ def _edited_body(
     edit: Callable[[str], str | None],
     prose: Callable[[str], str],
 ) -> tuple[list[str], str]:
-    """The lines of ours that are left, without their ends, and the whole body with a person's lines among them."""
-    own: list[str] = []
-    written: list[str] = []
+    """Our remaining lines, without line endings, and the whole body including a person's lines."""
+    our_lines: list[str] = []
+    pieces: list[str] = []
     foreign = ""
     for number, line in enumerate(body):
         if number not in ours:
             foreign += line
             continue
-        written.append(prose(foreign))
+        pieces.append(prose(foreign))
         foreign = ""
-        if (new := edit(line.rstrip("\r\n"))) is not None:
-            own.append(new)
-            written.append(new + _end_of(line))
-    return own, "".join([*written, prose(foreign)])
+        if (edited := edit(line.rstrip("\r\n"))) is not None:
+            our_lines.append(edited)
+            pieces.append(edited + _end_of(line))
+    return our_lines, "".join([*pieces, prose(foreign)])
 
 
 def _foreign_lines(body: Sequence[str], ours: Collection[int]) -> list[str]:
     """A person's lines of a body, with the blank lines between them."""
     places = [n for n, line in enumerate(body) if n not in ours and line.strip()]
-    kept: list[str] = []
-    for before, place in zip([None, *places], places, strict=False):
-        if before is not None:
-            between = body[before + 1 : place]
-            kept += between if not any(line.strip() for line in between) else []
-        kept.append(body[place])
-    return kept
+    lines: list[str] = []
+    for previous, place in zip([None, *places], places, strict=False):
+        if previous is not None:
+            between = body[previous + 1 : place]
+            lines += between if not any(line.strip() for line in between) else []
+        lines.append(body[place])
+    return lines

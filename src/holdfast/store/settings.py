@@ -1,6 +1,6 @@
 """Configuration: one table of options, each with the places it may be set in.
 
-Options that run or send something are read from the personal file only; a repository can set harmless ones.
+Options that run or send something are read from the personal file only; a repository can set only harmless ones.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ class Settings(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
     def excludes(self, directory: str, home: Path) -> bool:
-        """Whether a session's directory lies under an excluded pattern."""
+        """Whether a session's directory is inside an excluded one."""
         if not self.exclude or not directory:
             return False
         path = Path(directory)
@@ -202,10 +202,10 @@ class Settings(Struct, frozen=True):
 
 
 def load_settings(personal: Path, repository: Path | None) -> Settings:
-    """Both files merged, the personal one last; a line that cannot be obeyed is a warning with file and key."""
+    """Merges both files; the personal one wins. A line of the repository's file that is invalid gives a warning."""
     values: dict[str, Any] = {option.name: option.default for option in OPTIONS}
     warnings: list[str] = []
-    known = {option.name: option for option in OPTIONS}
+    options_by_name = {option.name: option for option in OPTIONS}
     for path, is_personal in ((repository, False), (personal, True)):
         if path == personal and not is_personal:
             continue  # the home directory as a project: one file, read once
@@ -214,10 +214,10 @@ def load_settings(personal: Path, repository: Path | None) -> Settings:
         except ConfigError as error:
             if is_personal:
                 raise
-            warnings.append(error.line())  # a file that came with a clone must not stop the work
+            warnings.append(error.line())  # a broken file in a clone must not stop a command
             continue
         for key, value in options.items():
-            option = known.get(key)
+            option = options_by_name.get(key)
             if option is None:
                 warnings.append(f"{path}: unknown option {key!r} is ignored.")
             elif option.personal_only and not is_personal:
@@ -263,7 +263,7 @@ def _is_name(value: Any) -> bool:
 def _read(path: Path | None) -> dict[str, Any]:
     if path is None or not path.is_file() or path.is_symlink():
         return {}
-    import tomllib  # most people have no such file, and every command comes by here
+    import tomllib  # imported late: every command runs this, and most people have no such file
 
     try:
         if path.stat().st_size > MOST_BYTES:

@@ -1,6 +1,6 @@
-"""Whether hooks may work in a project, and in which of its directories they are switched off.
+"""Whether hooks are enabled in a project, and in which of its directories they are switched off.
 
-Kept in `<memory>/switches.json`, outside the repository: nothing that comes with a clone can enable anything.
+Stored in `<memory>/switches.json`, outside the repository, so that nothing in a clone can enable anything.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Off(Struct, frozen=True):
 class Switches(Struct, frozen=True):
     """`places` are the identity files with which the project was enabled.
 
-    `marks` are what `core/place.py` recognises such a file and a work tree by, also after a move.
+    `marks` let `core/place.py` recognise such a file and a work tree, even after a move.
     """
 
     enabled: bool = False
@@ -52,7 +52,7 @@ def switches_of(project: Project) -> Switches:
 
 
 def enable(project: Project) -> Switches:
-    """Lets hooks work in this project, on this machine."""
+    """Enables hooks in this project, on this machine."""
     project.prepare()
     place = os.path.realpath(project.identity_file)
     marks = {mark_of(os.lstat(project.identity_file)), root_mark(str(project.root))}
@@ -65,7 +65,7 @@ def enable(project: Project) -> Switches:
 
 
 def is_known(project: Project, switches: Switches) -> bool:
-    """Whether a person enabled the project in this place: its id alone can come with a download."""
+    """Whether a person enabled the project in this place. The id alone proves nothing: a download may contain it."""
     place = find(str(project.root), str(project.memory.parent.parent))
     return place is not None and place.known({*switches.places, *switches.marks})
 
@@ -75,7 +75,7 @@ def disable(project: Project) -> Switches:
 
 
 def switch(project: Project, directory: Path, *, capture: bool | None, inject: bool | None) -> Switches:
-    """Switches a directory on (True) or off (False); None leaves that part as it is."""
+    """Switches a directory on (True) or off (False); None leaves the setting unchanged."""
     if not switches_of(project).enabled:
         raise NotFound(
             "hooks are not enabled in this project, so there is nothing to switch",
@@ -91,9 +91,9 @@ def switch(project: Project, directory: Path, *, capture: bool | None, inject: b
             old.capture if capture is None else not capture,
             old.inject if inject is None else not inject,
         )
-        others = [entry for entry in before.off if entry.path != path]
-        kept = [*others, new] if new.capture or new.inject else others
-        return replace(before, off=tuple(sorted(kept, key=lambda entry: entry.path)))
+        other_entries = [entry for entry in before.off if entry.path != path]
+        entries = [*other_entries, new] if new.capture or new.inject else other_entries
+        return replace(before, off=tuple(sorted(entries, key=lambda entry: entry.path)))
 
     return _change(project, switched)
 
@@ -102,11 +102,11 @@ def _change(project: Project, change: Callable[[Switches], Switches]) -> Switche
     path = _path(project)
     with files.lock(project.lock("switches")) as held:
         data = files.read(path)
-        before = decode_json(data, Switches, path, _FIX)
-        after = change(before)
-        if after != before:
-            files.replace_held(held, path, encode_json(after), files.digest(data))
-    return after
+        current = decode_json(data, Switches, path, _FIX)
+        changed = change(current)
+        if changed != current:
+            files.replace_held(held, path, encode_json(changed), files.digest(data))
+    return changed
 
 
 def _path(project: Project) -> Path:

@@ -1,6 +1,6 @@
-"""Which lessons of a repository this user trusts: they count only once a person agreed to their content.
+"""Which shared lessons this user trusts: they are used only after a person has agreed to their content.
 
-Kept outside every repository, one file for each project; by content, so that any change revokes the trust.
+Stored outside every repository, one file per project, by content hash: any change of a lesson revokes the trust.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from holdfast.store.json_files import decode_json, encode_json
 from holdfast.store.project import Project
 
 FORMAT = 1
-_KEPT = 50  # contents of one name: branches may differ, and going back and forth must not ask again
+_KEPT = 50  # contents per name: branches may differ, and switching back must not ask again
 
 
 class Given(Struct, frozen=True):
-    """One agreement: `share` when this machine wrote the content itself, `trust` when a person was shown it."""
+    """One agreement: `share` if this machine wrote the content itself, `trust` if a person reviewed it."""
 
     hash: str
     at: float
@@ -35,12 +35,12 @@ class _TrustFile(Struct):
 
 
 def content_hash(data: bytes) -> str:
-    """The same for the same text: a checkout may change line ends."""
+    """The hash of the text, whatever its line endings: a checkout may change them."""
     return sha256(data.replace(b"\r\n", b"\n")).hexdigest()
 
 
 class Trust:
-    """What was agreed to for one project, read once."""
+    """The agreements of one project, read once."""
 
     def __init__(self, home: Path, project: Project) -> None:
         self._path = home / "trust" / f"{project.memory.name}.json"
@@ -48,12 +48,12 @@ class Trust:
         self._given = self._read().lessons
 
     def given(self, name: str, data: bytes) -> Given | None:
-        """The agreement to exactly this content under this name; None when there is none."""
-        wanted = content_hash(data)
-        return next((given for given in self._given.get(name, ()) if given.hash == wanted), None)
+        """The agreement to exactly this content under this name; None if there is none."""
+        digest = content_hash(data)
+        return next((agreement for agreement in self._given.get(name, ()) if agreement.hash == digest), None)
 
     def ever(self, name: str) -> bool:
-        """Whether another content of this name was agreed to: it has changed since."""
+        """Whether any content of this name was trusted: if not this one, the lesson has changed since."""
         return bool(self._given.get(name))
 
     def names(self) -> list[str]:
@@ -62,9 +62,9 @@ class Trust:
     def give(self, contents: Mapping[str, bytes], at: float, by: Literal["share", "trust"]) -> None:
         def give(lessons: dict[str, list[Given]]) -> None:
             for name, data in contents.items():
-                new = Given(content_hash(data), at, by)
-                others = [given for given in lessons.get(name, ()) if given.hash != new.hash]
-                lessons[name] = [*others, new][-_KEPT:]
+                agreement = Given(content_hash(data), at, by)
+                others = [given for given in lessons.get(name, ()) if given.hash != agreement.hash]
+                lessons[name] = [*others, agreement][-_KEPT:]
 
         self._change(give)
 
@@ -79,10 +79,10 @@ class Trust:
         files.make_private(self._path.parent.parent)
         files.make_private(self._path.parent)
         with files.lock(self._lock) as held:
-            written = self._read()
-            change(written.lessons)
-            files.replace_held(held, self._path, encode_json(written, indent=1), files.ANYTHING)
-        self._given = written.lessons
+            trust_file = self._read()
+            change(trust_file.lessons)
+            files.replace_held(held, self._path, encode_json(trust_file, indent=1), files.ANYTHING)
+        self._given = trust_file.lessons
 
     def _read(self) -> _TrustFile:
         if self._path.is_symlink():

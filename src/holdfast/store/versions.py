@@ -1,7 +1,7 @@
-"""Versions of files that change: what each held before and after every change, so that any can return.
+"""Versions of files: stores the content before and after every change, so that any version can be restored.
 
-`history/changes.jsonl` has a line per change, written before the change is made; `history/contents/<hash>`
-holds each content once. The caller holds the lock of the memory throughout.
+`history/changes.jsonl` has a line per change, written before the change is made; `history/contents/<hash>` stores
+each content once. The caller holds the memory lock throughout.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _CONTENT = lazy_regex(r"[0-9a-f]{64}")
 
 
 class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One change of one file. `before` and `after` are hashes; None is no file.
+    """One change of one file. `before` and `after` are hashes; None means no file.
 
-    Changes of one `group` were made by one command or capture, and are undone together; '' stands alone.
+    Changes with the same `group` were made by one command or capture, and are undone together; '' is no group.
     """
 
     n: int
@@ -59,7 +59,7 @@ class Versions:
         self._journal = directory / "changes.jsonl"
 
     def changes(self, file: str | None = None) -> list[Change]:
-        """Oldest first. A line that a crash tore is no change: lines are written before the change is made."""
+        """The changes, oldest first. A torn line is skipped: lines are written before the change is made."""
         changes = _parsed(files.read(self._journal) or b"")
         return [change for change in changes if file is None or change.file == file]
 
@@ -86,10 +86,10 @@ class Versions:
         *,
         lean: bool = False,
     ) -> None:
-        """Keeps the contents of files that are about to change, each with its name, and announces the change.
+        """Stores the old and new contents of files that are about to change, and records the change.
 
-        An edit by hand since the last change is noted first. `lean` keeps only the old contents: the new one is in
-        the file, until a later change keeps it.
+        A manual edit since the last change is recorded first. `lean` stores only the old contents: the new one is
+        in the file, until a later change stores it.
         """
         changes = self.changes()
         number = changes[-1].n + 1 if changes else 1
@@ -100,16 +100,18 @@ class Versions:
             held, (data for _, before, after in made for data in (before, None if lean else after))
         )
         if any(before is not None for _, before, _ in made):
-            sync_names()  # before the old contents go
+            sync_names()  # before the old contents are overwritten
         for file, before, after in made:
             old, new = files.digest(before), files.digest(after)
-            was = last.get(file)
-            known = (
-                {was.before, was.after} if was else {None}
+            last_change = last.get(file)
+            expected = (
+                {last_change.before, last_change.after} if last_change else {None}
             )  # `before`: a crash may have prevented the change
-            if old not in known:
-                then = was.after if was else None
-                added.append(Change(n=number, file=file, at=at, reason=BY_HAND, before=then, after=old))
+            if old not in expected:
+                last_written = last_change.after if last_change else None
+                added.append(
+                    Change(n=number, file=file, at=at, reason=BY_HAND, before=last_written, after=old)
+                )
                 number += 1
             added.append(
                 Change(n=number, file=file, at=at, reason=reason, before=old, after=new, group=group)
@@ -125,7 +127,7 @@ class Versions:
             files.append_held(held, self._journal, encode_json_lines(added))
 
     def unsaved(self, file: str, now: bytes | None, at: float) -> Change | None:
-        """An edit by hand since the last change, which the next change will note."""
+        """A manual edit since the last change, which the next change will record."""
         changes = self.changes()
         last = next((change for change in reversed(changes) if change.file == file), None)
         digest = files.digest(now)
@@ -134,33 +136,37 @@ class Versions:
         return Change(n=changes[-1].n + 1, file=file, at=at, reason=UNSAVED, before=last.after, after=digest)
 
     def before_hand_edit(self, file: str, now: bytes | None) -> bytes | None:
-        """What we last wrote into a file that a person has edited since; None when it was not edited."""
-        ours = [change for change in self.changes(file) if change.reason != BY_HAND]
-        # `before`: the change was announced, and a crash prevented it
-        if not ours or ours[-1].after is None or files.digest(now) in (ours[-1].after, ours[-1].before):
+        """What we last wrote to a file that a person has edited since; None if it was not edited."""
+        our_changes = [change for change in self.changes(file) if change.reason != BY_HAND]
+        # `before`: the change was recorded, and a crash prevented it
+        if (
+            not our_changes
+            or our_changes[-1].after is None
+            or files.digest(now) in (our_changes[-1].after, our_changes[-1].before)
+        ):
             return None
-        return files.read(self._content_file(ours[-1].after))
+        return files.read(self._content_file(our_changes[-1].after))
 
     def last_change(self, file: str, now: bytes | None) -> Change | None:
-        """The last change of ours to a file that holds `now`; None when there is none to undo.
+        """Our last change of a file with the content `now`; None if there is none to undo.
 
-        StoreError when a person has edited the file since.
+        Raises StoreError if a person has edited the file since.
         """
         digest = files.digest(now)
         for change in reversed(self.changes(file)):
             if change.after == digest and change.reason != BY_HAND:
                 return change
-            if change.before != digest or change.reason == BY_HAND:  # else it was announced and never made
+            if change.before != digest or change.reason == BY_HAND:  # else it was recorded and never made
                 problem = "it was edited by hand since holdfast last changed it"
                 raise StoreError(problem, where=file, fix=f"Choose a version: holdfast history {file}")
         return None
 
     def rewrite(self, held: Held, edit: Callable[[str, bytes], bytes | None]) -> int:
-        """Replaces every kept content by `edit(file, content)`, so that undo works on and brings nothing back.
+        """Replaces every stored content with `edit(file, content)`: undo still works, but restores nothing forgotten.
 
-        None drops a version, and so does a content that was not kept (`lean`). Contents are written first, then the
-        journal, then unused contents are removed: an interrupted run is repeated. Returns how many contents were
-        changed or dropped.
+        None drops a version, and so does a content that was not stored (`lean`). Contents are written first, then
+        the journal, then unused contents are removed, so that an interrupted run can be repeated. Returns the number
+        of contents that were changed or dropped.
         """
         changes = self.changes()
         renamed = {
@@ -170,19 +176,19 @@ class Versions:
         if all(name == new for name, new in renamed.items()):
             self._sweep(changes)
             return 0
-        kept: list[Change] = []
+        rewritten: list[Change] = []
         for change in changes:
             ends = [name and renamed.get(name) for name in (change.before, change.after)]
-            named = [name for name in (change.before, change.after) if name]
-            dropped = any(renamed.get(name) is None for name in named)
+            names = [name for name in (change.before, change.after) if name]
+            dropped = any(renamed.get(name) is None for name in names)
             if not dropped and ends[0] != ends[1]:
-                kept.append(replace(change, before=ends[0], after=ends[1]))
-        files.replace_held(held, self._journal, encode_json_lines(kept), files.ANYTHING)
-        self._sweep(kept)
+                rewritten.append(replace(change, before=ends[0], after=ends[1]))
+        files.replace_held(held, self._journal, encode_json_lines(rewritten), files.ANYTHING)
+        self._sweep(rewritten)
         return sum(name != new for name, new in renamed.items())
 
     def contents(self, changes: Iterable[Change]) -> list[tuple[str, str, bytes]]:
-        """The hash, the file and the content of every version that these changes name."""
+        """The hash, the file and the content of every version in these changes."""
         names = {name: change.file for change in changes for name in (change.before, change.after) if name}
         return [
             (name, file, data)
@@ -195,13 +201,13 @@ class Versions:
         return files.digest(data)
 
     def _keep_all(self, held: Held, contents: Iterable[bytes | None]) -> None:
-        wanted = {digest: data for data in contents if data is not None and (digest := files.digest(data))}
-        new: dict[Path, tuple[bytes, str | None]] = {
+        by_digest = {digest: data for data in contents if data is not None and (digest := files.digest(data))}
+        missing: dict[Path, tuple[bytes, str | None]] = {
             path: (data, files.ANYTHING)
-            for digest, data in wanted.items()
+            for digest, data in by_digest.items()
             if files.digest(files.read(path := self._content_file(digest))) != digest
         }
-        files.replace_all_held(held, new)
+        files.replace_all_held(held, missing)
 
     def _content_file(self, digest: str) -> Path:
         if not _CONTENT.fullmatch(digest):
@@ -211,27 +217,27 @@ class Versions:
         return self.directory / "contents" / digest
 
     def _sweep(self, kept: Iterable[Change]) -> None:
-        """Removes contents that no change names any more."""
-        wanted = {digest for change in kept for digest in (change.before, change.after)}
+        """Removes contents that no change refers to."""
+        used = {digest for change in kept for digest in (change.before, change.after)}
         folder = self.directory / "contents"
         for path in folder.iterdir() if folder.is_dir() else ():
-            if _CONTENT.fullmatch(path.name) and path.name not in wanted:
+            if _CONTENT.fullmatch(path.name) and path.name not in used:
                 path.unlink()
 
 
 def _newest(changes: Sequence[Change]) -> list[Change]:
-    """The last changes of each file, in their order."""
+    """The last changes of each file, in order."""
     count: dict[str, int] = {}
-    kept: list[Change] = []
+    newest: list[Change] = []
     for change in reversed(changes):
         count[change.file] = count.get(change.file, 0) + 1
         if count[change.file] <= KEPT:
-            kept.append(change)
-    return kept[::-1]
+            newest.append(change)
+    return newest[::-1]
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One file to undo. `now` and `then` are contents, None is no file; the newest change comes first."""
+    """One file to undo. `now` and `then` are contents, None means no file; the newest change comes first."""
 
     file: str
     now: bytes | None
@@ -242,17 +248,17 @@ class Step(Struct, frozen=True, kw_only=True):
 def steps_back(
     versions: Versions, names: Sequence[str], all_names: Sequence[str], read: Callable[[str], bytes | None]
 ) -> tuple[Step, ...]:
-    """The steps that undo the last change of ours to any of these files, with its group in `all_names`.
+    """The steps that undo our last change to any of these files, with its group in `all_names`.
 
-    StoreError when a person has edited one of the files since.
+    Raises StoreError if a person has edited one of the files since.
     """
     last = _last_made(versions, names, read)
     if last is None:
         return ()
     touched = [last.file]
     if last.group:
-        named = (change.file for change in versions.changes() if change.group == last.group)
-        touched = [name for name in dict.fromkeys(named) if name in all_names]
+        group_files = (change.file for change in versions.changes() if change.group == last.group)
+        touched = [name for name in dict.fromkeys(group_files) if name in all_names]
     steps = (_step(versions, name, read(name), last) for name in touched)
     return tuple(step for step in steps if step is not None)
 
@@ -260,7 +266,7 @@ def steps_back(
 def _last_made(
     versions: Versions, names: Sequence[str], read: Callable[[str], bytes | None]
 ) -> Change | None:
-    """A change that was announced before a crash was never made; the one before it counts."""
+    """Our last change that was made: one that was only recorded before a crash is skipped."""
     files_by_age = dict.fromkeys(change.file for change in reversed(versions.changes()))
     for name in files_by_age:
         if name in names and (change := versions.last_change(name, read(name))) is not None:
@@ -272,22 +278,22 @@ def _step(versions: Versions, name: str, now: bytes | None, last: Change) -> Ste
     newest = versions.last_change(name, now)
     if newest is None or newest.group != last.group:
         return None
-    taken = [newest]
+    undone = [newest]
     digest = newest.before
     for change in reversed(versions.changes(name)):
         if change.n >= newest.n:
             continue
         if last.group and change.group == last.group and change.after == digest and change.reason != BY_HAND:
-            taken.append(change)
+            undone.append(change)
             digest = change.before
         elif change.before != digest or change.reason == BY_HAND:
-            break  # of another group, or by hand; else it was announced and never made
+            break  # of another group, or by hand; else it was recorded and never made
     then = None if digest is None else versions.content(digest)
-    return None if files.digest(now) == digest else Step(file=name, now=now, then=then, changes=tuple(taken))
+    return None if files.digest(now) == digest else Step(file=name, now=now, then=then, changes=tuple(undone))
 
 
 def is_lesson(shown: str) -> bool:
-    """Whether this is a place where `LessonStore` keeps versions."""
+    """Whether `LessonStore` keeps versions of this file."""
     return _LESSON.fullmatch(shown) is not None
 
 
