@@ -271,7 +271,7 @@ def _best(items: Sequence[Said], session: str) -> tuple[Said, ...]:
     chosen: list[Said] = []
     for item in reversed(items):
         words = item_words(item)
-        if not any(is_alike(words, item_words(item_chosen)) for item_chosen in chosen):
+        if not any(is_alike(words, item_words(other)) for other in chosen):
             chosen.append(replace(item, session=session))
         if len(chosen) == MOST:
             break

@@ -1,4 +1,4 @@
-"""Keywords of a goal for the ledger: enough to recognise a session, never its text, a path or a key."""
+"""Extracts keywords of a goal for the ledger: enough to recognise a session, never its text, a path or a key."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from holdfast.core.stopwords import (
 from holdfast.sessions.prose import prose_of
 
 _LONGEST = 40
-_UNLIKE_BLOBS = 14  # what is shorter and has no digit is never taken for encoded data
+_UNLIKE_BLOBS = 14  # a shorter word without digits is never taken for encoded data
 _EDGE = " \t\"'`“”‘’«»()[]{}<>,;:!?…*|^=&%$。，、；：！？「」『』（）【】《》·—–"
 _URL = lazy_regex(r"^[a-z][a-z0-9+.-]*://|^www\.", re.IGNORECASE)
 _TRACKER = lazy_regex(
@@ -63,7 +63,7 @@ _CONTRACTION = lazy_regex(r"(?:n't|'(?:s|re|ve|ll|d|m|t))$", re.IGNORECASE)
 _MIXED_CASE = lazy_regex(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _ACRONYMS = lazy_regex(r"[A-Z]{2,}s")
 _POINTS = lazy_regex(r"[\u0591-\u05c7\u064b-\u0652\ufe00-\ufe0f]")
-# Digits inside or many of them, one sign repeated, no vowel in a long word: a blob, not a word.
+# Many digits, a repeated character, no vowel in a long word: a blob, not a word.
 _ODD = lazy_regex(r"\d\D+\d|\d{4}|^[a-z]\d+$|^(.)\1+$|^[b-df-hj-np-tv-xz]{6,}$|^[a-z]{0,2}\d+[a-z]+$")
 _ALTERNATIVES = lazy_regex(r"^[A-Za-z+#]+(?:/[A-Za-z+#]+){1,2}$")
 
@@ -80,11 +80,11 @@ _GO_AFTER_START = _GO_AFTER | {"to", "into", "on", "for", "and", "in", "find", "
 _FORBIDDEN = lazy_regex(r"[\s/\\|\x00-\x1f\x7f]")
 
 
-# A line of prose to words: identifiers, paths and addresses taken apart, blobs dropped, any script.
+# Splits a line of prose into words: identifiers, paths and addresses are split, blobs dropped; any script.
 
 
 class Word(NamedTuple):
-    """One lower-case word. `said` is false when it came out of a path or an address."""
+    """One lower-case word. `said` is false if it came from a path or an address."""
 
     text: str
     said: bool = True
@@ -92,7 +92,7 @@ class Word(NamedTuple):
 
 
 def words_of(line: str) -> Iterator[Word]:
-    """The words of one line in their order, stop words included."""
+    """Yield the words of one line in order, stop words included."""
     if "](" in line:
         line = _LINK.sub(lambda link: f"{'' if '://' in link[1] else link[1]} {link[2]} ", line)
     is_japanese = not line.isascii() and any("\u3041" <= char <= "\u30ff" for char in line)
@@ -107,9 +107,9 @@ def words_of(line: str) -> Iterator[Word]:
             yield from _words_of_chunk(chunk, is_japanese)
 
 
-@lru_cache(maxsize=4096)  # most of what people write, they write again
+@lru_cache(maxsize=4096)  # people repeat most words
 def _plain_word(word: str) -> Word | None:
-    """A word of small letters, or with a capital before them: as `_words_of_chunk`, which has more to ask of others."""
+    """Fast path of `_words_of_chunk` for a lower-case or capitalised word."""
     lowered = word.lower()
     if lowered in _COMPOUND_WORDS:
         return Word(lowered)
@@ -148,7 +148,7 @@ def _is_noise(chunk: str) -> bool:
 
 
 def is_blob(chunk: str) -> bool:
-    """Does this look like a hash, a key or encoded data rather than like words joined together?"""
+    """Whether a text looks like a hash, a key or encoded data rather than joined words."""
     if not chunk.isascii():
         return False
     compact = re.sub(r"[^A-Za-z0-9+]", "", chunk)
@@ -169,7 +169,7 @@ def is_blob(chunk: str) -> bool:
 
 
 def _address_words(chunk: str) -> Iterator[Word]:
-    """Of an address only the kind of thing that it points to: hosts, owners and tokens are no topics."""
+    """Yield only the kind of thing that an address points to: hosts, owners and tokens are not topics."""
     kind = _TRACKER.search(chunk.split("?", 1)[0].split("#", 1)[0])
     if kind:
         name = kind[1].lower()
@@ -183,12 +183,12 @@ def _looks_like_path(chunk: str) -> bool:
 
 
 def _path_words(path: str) -> Iterator[Word]:
-    """The telling parts of a path: its last folders and its name, without the owner's home."""
+    """Yield the significant parts of a path: its last folders and its name, without the home directory."""
     path = _PLACE.sub("", path.strip(_EDGE + "."))
-    at_home = _HOME.match(path)
+    home = _HOME.match(path)
     path = _HOME.sub("", path)
     parts = [part for part in re.split(r"[/\\:]+", path) if part and part not in {".", ".."}]
-    is_absolute = bool(at_home) or path.startswith(("/", "\\"))
+    is_absolute = bool(home) or path.startswith(("/", "\\"))
     for number, part in enumerate(parts[-2:] if is_absolute else parts[-3:], 1):
         is_name = number == min(len(parts), 2 if is_absolute else 3)
         stem = _EXTENSION.sub("", part) if is_name else part
@@ -199,7 +199,7 @@ def _path_words(path: str) -> Iterator[Word]:
 
 
 def _split_words(chunk: str, is_japanese: bool) -> Iterator[Word]:
-    """Identifiers by their case and signs, other scripts by their own rules."""
+    """Split identifiers by case and punctuation, other scripts by their own rules."""
     if chunk.lower() in _COMPOUND_WORDS:
         yield Word(chunk.lower(), acronym=chunk.isupper())
         return
@@ -237,7 +237,7 @@ _GO_BEFORE |= {"must", "gonna", "then", "and", "don", "not", "did", "ll"}
 
 
 class _Candidate(Struct):
-    """A word that may become a keyword, with what speaks for it."""
+    """A word that may become a keyword, with its evidence."""
 
     text: str
     order: int
@@ -260,20 +260,20 @@ class _Candidate(Struct):
 
 
 def keywords(goal: str, limit: int = 8) -> tuple[str, ...]:
-    """The telling words of `goal` in the order of their first appearance, at most `limit` of them.
+    """Return the significant words of `goal` in order of first appearance, at most `limit` of them.
 
-    Secrets are removed by the caller before; markers left in their place vanish. Never raises.
+    The caller removes secrets first; the markers left in their place are dropped. Never raises.
     """
     prose = prose_of(goal)
-    found = _candidates(list(_sentences(prose.lines)))
-    if not found:
-        found = _candidates(list(_sentences(prose.complaints[:3])))
-    chosen = sorted(found, key=lambda candidate: (-candidate.weight, candidate.order))[: max(limit, 0)]
+    candidates = _candidates(list(_sentences(prose.lines)))
+    if not candidates:
+        candidates = _candidates(list(_sentences(prose.complaints[:3])))
+    chosen = sorted(candidates, key=lambda candidate: (-candidate.weight, candidate.order))[: max(limit, 0)]
     return tuple(candidate.text for candidate in sorted(chosen, key=lambda candidate: candidate.order))
 
 
 def _sentences(lines: Iterable[str]) -> Iterator[tuple[bool, list[Word]]]:
-    """Each sentence with its words, and whether it is a heading."""
+    """Yield for each sentence whether it is a heading, and its words."""
     number = 0
     for line in lines:
         is_heading = bool(_HEADING.match(line))
@@ -286,7 +286,7 @@ def _sentences(lines: Iterable[str]) -> Iterator[tuple[bool, list[Word]]]:
 
 def _candidates(sentences: Sequence[tuple[bool, list[Word]]]) -> list[_Candidate]:
     stops = _stop_words([word.text for _, words in sentences for word in words])
-    found: dict[str, _Candidate] = {}
+    candidates: dict[str, _Candidate] = {}
     titled_so_far = headings = order = 0
     for is_heading, words in sentences:
         titled = titled_so_far < _TITLE_WORDS or (is_heading and headings == 0)
@@ -294,20 +294,20 @@ def _candidates(sentences: Sequence[tuple[bool, list[Word]]]) -> list[_Candidate
         for index, word in enumerate(words):
             if not _tells_something(words, index, stops):
                 continue
-            known = found.setdefault(singular(word.text), _Candidate(word.text, order))
+            candidate = candidates.setdefault(singular(word.text), _Candidate(word.text, order))
             order += 1
-            known.seen(word, titled)
+            candidate.seen(word, titled)
             titled_so_far += titled and word.text not in WEAK
-    return list(found.values())
+    return list(candidates.values())
 
 
 def _stop_words(words: Sequence[str]) -> frozenset[str]:
-    """English always; another language when its small words are in the text as much as the English ones."""
+    """Return English stop words, and those of any other language that is about as frequent in the text."""
     present = set(words)
     english = len(present & ENGLISH)
     stops = ENGLISH
-    for listed, own in _other_languages():
-        hits = len(present & own)
+    for listed, distinct in _other_languages():
+        hits = len(present & distinct)
         if hits and hits * 2 >= english:
             stops |= listed
     return stops
@@ -315,7 +315,7 @@ def _stop_words(words: Sequence[str]) -> frozenset[str]:
 
 @cache
 def _other_languages() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
-    """Each language's small words, with and without accents, and those of them that are not English."""
+    """Return each language's stop words, with and without accents, and those that are not also English."""
     lists = [listed | {_unaccented(word) for word in listed} for listed in OTHER_LANGUAGES.values()]
     return tuple((frozenset(listed), frozenset(listed - ENGLISH)) for listed in lists)
 
@@ -337,7 +337,7 @@ def _tells_something(words: Sequence[Word], index: int, stops: frozenset[str]) -
         return False
     return (
         len(text) > 2 or word.acronym or (len(text) == 2 and text[0] >= "\u0e00")
-    )  # Han, Kana and Hangul say a word in two signs
+    )  # two characters can be a word in Han, Kana and Hangul
 
 
 def _is_language_go(before: str, after: str) -> bool:
@@ -350,7 +350,7 @@ def _is_language_go(before: str, after: str) -> bool:
 
 @lru_cache(20_000)
 def singular(word: str) -> str:
-    """The form under which singular and plural meet."""
+    """Return the form that singular and plural share."""
     if len(word) <= 3 or not word.isascii() or word.endswith(("ss", "us", "is")):
         return word
     if word.endswith("ies"):

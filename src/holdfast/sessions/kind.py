@@ -1,4 +1,4 @@
-"""What kind of work a session was: first by what the user asked, then by what was edited."""
+"""Classifies the kind of work of a session: first by the user's request, then by the edited files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _DOC_FILE = PrefilteredRegex(
     r"\.(?:mdx?|rst|adoc|txt)$|^(?:readme|license|licence|copying|changelog|authors|notice|contributing)",
     re.I,
 )
-# Text that an agent or a test reads is no documentation.
+# Text files that an agent or a test reads are not documentation.
 _WORKING_TEXT = PrefilteredRegex(
     r"skill\.md$|requirements[^/]*\.txt$|(?:^|/)(?:commands|prompts|agents|testdata|fixtures|plans)/|robots\.txt$",
     re.I,
@@ -73,22 +73,24 @@ _BY_FILES: tuple[tuple[Kind, str, Callable[[str], bool]], ...] = (
 
 
 def explain_kind(goal: str, edited_paths: Sequence[str], commands: Sequence[str]) -> KindJudgement:
-    """The kind of a session with this goal, these edited files and these shell commands."""
+    """Return the kind of a session with this goal, these edited files and these shell commands, and the reason."""
     edited = [
         path.replace("\\", "/") for path in edited_paths if not _SCRATCH.search(path.replace("\\", "/"))
     ]
     command = _SLASH.match(goal)
     if command:
-        named = _by_command(command[1].lower())
-        if named:
-            return named
+        by_command = _by_command(command[1].lower())
+        if by_command:
+            return by_command
     lines, complaints = prose_of(goal)
     is_plan = bool(lines) and bool(_PLAN_OPENING.match(lines[0]))
     lines = lines[1:] if is_plan else lines
-    judged = _by_prefix(lines) or _by_words(lines, edited, is_plan=is_plan)
-    if not judged and not lines and complaints:
-        judged = _by_files(edited) or KindJudgement(Kind.BUGFIX, "an error was pasted and nothing else said")
-    return judged or _by_traces(edited, commands)
+    judgement = _by_prefix(lines) or _by_words(lines, edited, is_plan=is_plan)
+    if not judgement and not lines and complaints:
+        judgement = _by_files(edited) or KindJudgement(
+            Kind.BUGFIX, "an error was pasted and nothing else said"
+        )
+    return judgement or _by_traces(edited, commands)
 
 
 def _by_command(name: str) -> KindJudgement | None:
@@ -99,17 +101,17 @@ def _by_command(name: str) -> KindJudgement | None:
 
 
 def _by_prefix(lines: Sequence[str]) -> KindJudgement | None:
-    """A conventional-commit prefix, on the first line or on the title of a plan."""
+    """Judge by a conventional-commit prefix on the first line or on the title of a plan."""
     for line in lines[:2]:
-        found = _PREFIX.match(line)
-        kind = CONVENTIONAL.get(found[1].lower()) if found else None
-        if found and kind and kind is not Kind.EXPLORATION:
-            return KindJudgement(kind, f"begins with “{found[1].lower()}:”")
+        match = _PREFIX.match(line)
+        kind = CONVENTIONAL.get(match[1].lower()) if match else None
+        if match and kind and kind is not Kind.EXPLORATION:
+            return KindJudgement(kind, f"begins with “{match[1].lower()}:”")
     return None
 
 
 def _opening(lines: Sequence[str]) -> str:
-    """The first sentence or two: what was asked, before its details."""
+    """Return the first sentence or two: the request, before its details."""
     sentences = [
         part.strip("#*` ") for line in lines[:6] for part in _SENTENCE_END.split(line) if part.strip("#*` ")
     ]
@@ -148,13 +150,13 @@ def _by_words(lines: Sequence[str], edited: Sequence[str], *, is_plan: bool) -> 
 
 
 def _comes_second(opening: str) -> bool:
-    """“Add a dark mode and write tests for it”: the tests go with the work."""
+    """Whether tests or docs are only the second part of a request: “Add a dark mode and write tests for it”."""
     first, joined, _ = opening.partition(" and ")
     return bool(joined) and not _earliest(STRONG, first) and _wanted(first) is not None
 
 
 def _wanted(text: str) -> KindJudgement | None:
-    """What shall change; in a question only what is requested: “or should we make it one?”"""
+    """Judge by the requested change; in a question, only by the part that requests one: “or should we make it one?”"""
     text = _QUOTED.sub("it", text)
     if not PURE_QUESTION.search(text):
         return _earliest(WEAK, text)
@@ -165,7 +167,7 @@ def _wanted(text: str) -> KindJudgement | None:
 def _settled(
     strong: KindJudgement, asks: bool, edited: Sequence[str], uniform: KindJudgement | None
 ) -> KindJudgement:
-    """A failure only asked about is explored; one repaired in the settings is configuration."""
+    """A question about a failure is exploration; a failure repaired in settings is configuration."""
     is_report = strong.reason in {"reports something broken", "about the build or its checks"}
     if asks and not edited and is_report:
         return KindJudgement(Kind.EXPLORATION, "asks about a failure, and nothing was edited")
@@ -174,12 +176,12 @@ def _settled(
 
 def _earliest(rules: Sequence[tuple[Kind, str, PrefilteredRegex]], text: str) -> KindJudgement | None:
     best: KindJudgement | None = None
-    place = len(text) + 1
+    position = len(text) + 1
     text = text.replace("`", "")
     for kind, reason, pattern in rules:
-        found = pattern.search(text)
-        if found and found.start() < place:
-            best, place = KindJudgement(kind, reason), found.start()
+        match = pattern.search(text)
+        if match and match.start() < position:
+            best, position = KindJudgement(kind, reason), match.start()
     return best
 
 
@@ -195,7 +197,7 @@ def _is_document(path: str) -> bool:
 
 
 def _by_traces(edited: Sequence[str], commands: Sequence[str]) -> KindJudgement:
-    """Nothing that was said decides: what was done, if it is of one sort."""
+    """Judge by edited files and commands, because the request does not decide."""
     uniform = _by_files(edited)
     if uniform:
         return uniform

@@ -1,6 +1,6 @@
-"""What became of a session: its turns and to-do lists as tasks, how it ended, how long it took and how hard it was.
+"""Judges a session: its tasks (turns and to-do items), its outcome, its duration and its complexity.
 
-Evidence decides, not claims: the state in which a session was left, not the best moment it had."""
+Evidence decides, not claims: the state in which the session ended, not its best moment."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ _ADMITS = PrefilteredRegex(
     re.IGNORECASE,
 )
 
-# What can make a task of a request for which nothing was run.
+# Reasons that make a request a task even if nothing was run.
 _WITHOUT_WORK = (FailureReason.API_ERROR, FailureReason.LLM_REFUSAL)
 
 ANSWERED = "answered"
 ON_THE_LIST = "left on the agent's list"
-TICKED = "ticked off"  # how the evidence of an item begins that the agent says it has done
+TICKED = "ticked off"  # prefix of the evidence of an item that the agent marked as done
 
-# What a passed check proves, the strongest first. That code is well-formed does not show that it works.
+# Checks that prove work, the strongest first. Well-formed code need not work, so lint is the weakest.
 _PROOFS = ("test", "types", "build", "lint")
 _ABOUT_LINT = PrefilteredRegex(
     r"\blint|\bformat|\bfmt\b|\bstyle|\bwarnings?\b|\bruff\b|\beslint\b|\bclippy\b", re.IGNORECASE
@@ -77,8 +77,8 @@ _ONLY_PRAISE = PrefilteredRegex(
 
 Status = Literal["done", "failed", "skipped", "unknown"]
 
-MOST_SPANS = 10_000  # years of work; more are a clock gone mad
-IDLE_SECONDS = 300.0  # a longer silence is a break; it counts as this much
+MOST_SPANS = 10_000  # years of work; more means a broken clock
+IDLE_SECONDS = 300.0  # a longer pause is a break, and counts as this much
 
 _QUESTION = PrefilteredRegex(
     r"\?|^\W*(?:what|who|when|where|which|why|how|is|are|do|does|did|can|could|would|should|explain|tell me|show me"
@@ -95,12 +95,12 @@ class TurnVerdict(Struct, frozen=True):
 
     @property
     def proves(self) -> bool:
-        """Whether work was shown to be done; an answer shows only that something was said."""
+        """Whether the evidence proves work; an answer proves only that something was said."""
         return self.status == "done" and self.evidence != ANSWERED
 
 
 def judge(turn: Turn, after: Turn | None) -> TurnVerdict:
-    """How a turn ended. What stopped it counts first, then what it proved, then what the person said of it."""
+    """Return how a turn ended. What stopped it counts first, then the checks, then the person's next message."""
     if turn.api_error:
         return TurnVerdict("failed", FailureReason.API_ERROR, turn.api_error)
     if turn.rejected:
@@ -112,17 +112,17 @@ def judge(turn: Turn, after: Turn | None) -> TurnVerdict:
     for kind, check in turn.checks.items():
         if not check.passed:
             return TurnVerdict("failed", check.reason, f"{kind}: {check.evidence}")
-    said = after.text if after is not None else ""
-    if _COMPLAINT.search(said):
+    reply = after.text if after is not None else ""
+    if _COMPLAINT.search(reply):
         reason = turn.failure.reason if turn.failure else FailureReason.UNKNOWN
-        return TurnVerdict("failed", reason, f"the user then said: {_first_line(said)}")
+        return TurnVerdict("failed", reason, f"the user then said: {_first_line(reply)}")
     if turn.failure is not None and (not turn.answered or _ADMITS.search(turn.final)):
         return TurnVerdict("failed", turn.failure.reason, turn.failure.evidence)
-    return _proof(turn, said)
+    return _proof(turn, reply)
 
 
 def _proof(turn: Turn, said: str) -> TurnVerdict:
-    """Evidence that something was achieved; `unknown` without any."""
+    """Return the evidence that something was achieved; `unknown` without any."""
     if turn.commits:
         return TurnVerdict("done", evidence=f"{turn.commits} commit{'s' if turn.commits > 1 else ''}")
     if turn.published:
@@ -146,7 +146,7 @@ def _proof(turn: Turn, said: str) -> TurnVerdict:
 def tasks_of(
     turns: Sequence[Turn], todos: dict[str, TodoItem], verdicts: Sequence[TurnVerdict]
 ) -> list[TaskResult]:
-    """The tasks of a session: to-do items where a turn kept a list, else each request that led to work."""
+    """Return the tasks of a session: to-do items if a turn kept a list, or else each request that led to work."""
     items: dict[int, list[tuple[str, TodoItem]]] = {}
     for text, item in todos.items():
         items.setdefault(item.turn, []).append((text, item))
@@ -156,7 +156,7 @@ def tasks_of(
             proof = next((later for later in verdicts[number:] if later.proves), None)
             tasks += _listed(items[number], verdict, proof)
         elif _ONLY_PRAISE.fullmatch(turn.text) and not (turn.edits or turn.commits or turn.published):
-            continue  # words of approval ask for nothing
+            continue  # praise requests nothing
         elif turn.calls or verdict.reason in _WITHOUT_WORK:
             tasks.append(
                 TaskResult(
@@ -177,15 +177,16 @@ def judge_all(turns: Sequence[Turn]) -> list[TurnVerdict]:
 def _listed(
     items: list[tuple[str, TodoItem]], verdict: TurnVerdict, proof: TurnVerdict | None
 ) -> list[TaskResult]:
-    """Items of one list. A tick is the agent's own word: it counts where this turn or a later one proves something.
+    """Return the items of one list as tasks. An item that the agent ticked off counts only if this turn or a later one
+    has proof.
 
-    A list ticked off while the turn failed is an optimist's: its last item takes the blame.
+    If the turn failed although all items are ticked off, the last item is marked as failed.
     """
     blamed = -1
     if verdict.status == "failed":
-        begun = [n for n, (_, item) in enumerate(items) if item.status == "in_progress"]
+        in_progress = [n for n, (_, item) in enumerate(items) if item.status == "in_progress"]
         ticked = [n for n, (_, item) in enumerate(items) if item.status == "completed"]
-        blamed = (begun or ticked or [0])[-1]
+        blamed = (in_progress or ticked or [0])[-1]
     tasks = []
     for number, (text, item) in enumerate(items):
         if number == blamed:
@@ -204,7 +205,7 @@ def _listed(
 
 def title_of(turn: Turn) -> str:
     words = f"{turn.command} {turn.text}".strip()
-    if PLAN_TO_DO.match(words):  # its title stands on the next line
+    if PLAN_TO_DO.match(words):  # the title is on the next line
         words = " ".join(words[: 2 * TITLE_LENGTH].splitlines()[:3])
     return _first_line(words)[:TITLE_LENGTH]
 
@@ -216,11 +217,11 @@ def _first_line(text: str) -> str:
     return ""
 
 
-# How long and how hard: active time without idle gaps, and complexity from what was really done.
+# Duration and complexity: active time without idle gaps, and complexity from the work done.
 
 
 def add_to_spans(spans: list[tuple[float, float]], at: float) -> None:
-    """Adds a moment to the activity spans of one transcript, kept in order and as few as possible."""
+    """Add a moment to the activity spans of one transcript, which stay sorted and merged."""
     if spans and spans[-1][0] <= at <= spans[-1][1] + IDLE_SECONDS:  # time runs forward, mostly
         if at > spans[-1][1]:
             spans[-1] = (spans[-1][0], at)
@@ -239,7 +240,7 @@ def add_to_spans(spans: list[tuple[float, float]], at: float) -> None:
 
 
 def merge_spans(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Spans of several transcripts as one: parallel work is not counted twice."""
+    """Merge the spans of several transcripts: parallel work is not counted twice."""
     result: list[tuple[float, float]] = []
     for start, end in sorted(spans):
         if result and start <= result[-1][1] + IDLE_SECONDS:
@@ -250,13 +251,13 @@ def merge_spans(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float
 
 
 def active_seconds(spans: Iterable[tuple[float, float]]) -> int:
-    """Time within spans, and the capped length of each gap between them."""
+    """Return the time within spans, plus the capped length of each gap between them."""
     joined = merge_spans(spans)
     return round(sum(end - start for start, end in joined) + IDLE_SECONDS * max(len(joined) - 1, 0))
 
 
 def complexity_of(*, tool_calls: int, edited_files: int, tasks: int) -> Complexity:
-    """The largest class that any of the three measures reaches: each alone makes work hard."""
+    """Return the highest class that any of the three measures reaches: each alone makes work complex."""
     if tool_calls > 120 or edited_files > 12 or tasks > 12:
         return Complexity.COMPLEX
     if tool_calls > 35 or edited_files > 4 or tasks > 5:
@@ -280,15 +281,19 @@ def outcome_of(
             return Outcome.UNKNOWN, "talked about, and nothing was done"
         return Outcome.UNKNOWN, "nothing was asked or done"
     last = worked[-1]
-    verdict = next(given for turn, given in zip(turns, verdicts, strict=True) if turn is last)
+    verdict = next(candidate for turn, candidate in zip(turns, verdicts, strict=True) if turn is last)
     if verdict.evidence == ANSWERED:
-        # A question at the end says nothing of the changes before it.
+        # A question at the end says nothing about the changes before it.
         verdict = next(
-            (given for turn, given in zip(reversed(turns), reversed(verdicts), strict=True) if turn.edits),
+            (
+                candidate
+                for turn, candidate in zip(reversed(turns), reversed(verdicts), strict=True)
+                if turn.edits
+            ),
             verdict,
         )
     achieved = any(task.status == "done" for task in tasks)
-    left = [task for task in tasks if task.status == "skipped"]
+    skipped = [task for task in tasks if task.status == "skipped"]
     if verdict.status == "failed":
         if achieved:
             return Outcome.PARTIAL, f"ended in {verdict.reason}: {verdict.evidence}"
@@ -297,8 +302,8 @@ def outcome_of(
         return Outcome.FAILED, f"{verdict.reason}: {verdict.evidence}"
     if not last.answered and not last.commits and not last.published:
         return (Outcome.PARTIAL if achieved else Outcome.ABANDONED), "stops in the middle of work"
-    if left:
-        return Outcome.PARTIAL, f"{len(left)} of {len(tasks)} tasks left open"
+    if skipped:
+        return Outcome.PARTIAL, f"{len(skipped)} of {len(tasks)} tasks left open"
     if verdict.status == "done":
         return Outcome.DONE, verdict.evidence
     return Outcome.UNKNOWN, verdict.evidence

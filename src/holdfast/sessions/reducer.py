@@ -1,4 +1,4 @@
-"""Events in, digest out: one event at a time, nothing kept that is not needed for the session's summary."""
+"""Reduces the events of a transcript to a digest, one at a time; keeps only what the session's summary needs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ from holdfast.sessions.harvest import Harvester
 from holdfast.sessions.outcome import IDLE_SECONDS, add_to_spans
 from holdfast.sessions.prose import unwrap_prompt
 
-# Where prices change with the length of the prompt; a test compares this with the price table's own steps.
+# Prompt lengths at which prices change; a test compares them with the steps of the price table.
 PRICE_STEPS = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
 
 _GO_ON = lazy_regex(
@@ -70,8 +70,8 @@ _GO_ON = lazy_regex(
 )
 
 
-JUDGED_LENGTH = 600  # of an agent's last words in a turn: whether it refuses or gives up is said at once
-RECENT_RESPONSES = 16  # repeats of a response stand close together; these may have some in the next pass
+JUDGED_LENGTH = 600  # of an agent's last message in a turn: a refusal comes first
+RECENT_RESPONSES = 16  # repeats of a response are close together; these may be repeated in the next pass
 MOST_TOKENS = 10**12  # of one response
 _PROSE_FILES = (".md", ".txt", ".rst", ".adoc")
 
@@ -84,8 +84,8 @@ class Reducer:
         self.harvester = Harvester(digest.harvest, digest.cwd)
         self._last = digest.spans[-1][1] if digest.spans else 0.0
         self._response_key: str | None = None
-        self._response: OpenResponse | None = None  # reported last, and often several times in a row
-        self._earlier = set(digest.open_responses)  # of a pass before: known by the hashes of their ids
+        self._response: OpenResponse | None = None  # the last one reported, often several times in a row
+        self._earlier = set(digest.open_responses)  # from an earlier pass: hashes of their ids
         self._takers: dict[type, Callable[[Any], None]] = {
             Began: self._began,
             UserTurn: self._user,
@@ -139,24 +139,24 @@ class Reducer:
         digest.headless = digest.headless or event.headless
 
     def _turn(self) -> Turn:
-        """The turn in progress; work before any prompt (a resumed file, a subagent) opens one without words."""
+        """Return the current turn. Work before any prompt (a resumed file, a subagent) opens one without text."""
         if not self.digest.turns:
             self.digest.turns.append(Turn(None, ""))
         return self.digest.turns[-1]
 
     def _user(self, event: UserTurn) -> None:
-        if event.text[:1] == "<" and (words := unwrap_prompt(event.text)) != event.text:
-            event = msgspec.structs.replace(event, text=words)
+        if event.text[:1] == "<" and (unwrapped := unwrap_prompt(event.text)) != event.text:
+            event = msgspec.structs.replace(event, text=unwrapped)
         self.harvester.person(event)
         turns = self.digest.turns
         text = cut_raw(event.text, PROMPT_LENGTH)
         if turns and not event.command and (_GO_ON.fullmatch(text[:60]) or _asked_again(turns[-1], text)):
-            # The same work goes on: whatever stopped it did not end it.
+            # The same work continues: an interruption did not end it.
             turns[-1].interrupted = turns[-1].rejected = False
             turns[-1].api_error = ""
             return
         if turns and (event.feedback or (turns[-1].rejected and not event.command)):
-            # Words that come with a declined step, or right after it, steer the same work.
+            # A message with a declined step, or right after it, steers the same work.
             turns[-1].rejected = turns[-1].interrupted = False
             turns[-1].sealed = False
             turns[-1].feedback.append(cut_raw(text, EVIDENCE_LENGTH))
@@ -164,7 +164,7 @@ class Reducer:
         if len(turns) >= MOST_TURNS:
             turns[-1].answered = False
             return
-        if turns:  # only the last words of a session are shown whole
+        if turns:  # only the last message of a session is shown in full
             turns[-1].final = cut_raw(turns[-1].final, JUDGED_LENGTH // LEEWAY)
         turns.append(Turn(event.at, text, command=event.command))
 
@@ -203,10 +203,10 @@ class Reducer:
         return path[len(cwd) + 1 :] if cwd and path.startswith(cwd + "/") else path
 
     def _from_here(self, command: str) -> str:
-        """A command without the change into the directory that the session is in anyway."""
-        here = f"cd {self.digest.cwd}"
-        if len(here) > 3 and command.startswith(here):
-            rest = command[len(here) :]
+        """Remove a `cd` into the directory that the session is already in."""
+        prefix = f"cd {self.digest.cwd}"
+        if len(prefix) > 3 and command.startswith(prefix):
+            rest = command[len(prefix) :]
             if rest.startswith("/"):
                 return f"cd {rest[1:]}"
             return rest.lstrip().removeprefix("&&").lstrip() if rest.lstrip().startswith("&&") else command
@@ -225,12 +225,12 @@ class Reducer:
         elif call.action in ("edit", "read"):
             self.harvester.ended(call.action, self._relative(call.target), event)
             if call.action == "read" and event.ok is False and "not exist" in event.text[:200]:
-                self._count(call.target, reads=-1)  # it is not there
+                self._count(call.target, reads=-1)  # the file does not exist
         elif call.action == "search":
             if event.ok is False:
                 if path := missing_in(event.text):
                     self.harvester.ended("search", self._relative(path), event)
-            elif digest.harvest.slips:  # it may tell where a file is that was looked for
+            elif digest.harvest.slips:  # it may show where a missing file is
                 self.harvester.ended("search", f"{digest.cwd}/", event)
         elif call.action == "web" and event.ok is False:
             self.harvester.ended("web", call.target, event)
@@ -252,11 +252,11 @@ class Reducer:
             for path in paths:
                 self._count(path, reads=-1, edits=1)
             if not all(path.lower().endswith(_PROSE_FILES) for path in paths):
-                # What passed before this edit says nothing of the work after it.
+                # Checks that passed before this edit say nothing about the code after it.
                 turn.checks = {kind: check for kind, check in turn.checks.items() if not check.passed}
 
     def _count(self, path: str, *, reads: int, edits: int = 0) -> None:
-        """Changes how often a file was read and edited. A call counts as a read until its result says otherwise."""
+        """Update the read and edit counts of a file. A call counts as a read until its result says otherwise."""
         files, path = self.digest.files, self._relative(path)
         if path in files or (reads > 0 and len(files) < MOST_FILES):
             before = files.get(path, (0, 0))
@@ -267,16 +267,18 @@ class Reducer:
     def _ran(self, command: str, event: ToolResult, turn: Turn) -> None:
         kinds = checks.check_kinds(command)
         kind = kinds[0] if kinds else None
-        made = checks.commits_in(command, event.text, event.ok)
-        self.digest.commits += made
-        turn.commits += made
-        if made:
+        commits = checks.commits_in(command, event.text, event.ok)
+        self.digest.commits += commits
+        turn.commits += commits
+        if commits:
             self.harvester.committed(command, event)
         trusted = bool(kinds) and event.ok is not None and checks.exit_code_counts(command)
-        said = checks.says_failed(event.text) if kind and not trusted else ""
-        if event.ok is False or said:
+        failure_line = checks.says_failed(event.text) if kind and not trusted else ""
+        if event.ok is False or failure_line:
             reason, evidence = checks.why_failed(event.text, kind, event.exit_code)
-            turn.failure = CheckResult(False, reason, cut_raw(evidence or said, EVIDENCE_LENGTH // LEEWAY))
+            turn.failure = CheckResult(
+                False, reason, cut_raw(evidence or failure_line, EVIDENCE_LENGTH // LEEWAY)
+            )
             if kind and checks.failed_in_check(command, event.text):
                 turn.checks[kind] = turn.failure
             return
@@ -284,9 +286,9 @@ class Reducer:
         turn.published = turn.published or (bool(event.ok) and checks.publishes(command))
         if kinds and (trusted or (event.ok and kind != "test") or checks.says_passed(event.text)):
             self.harvester.verified(self._from_here(command), event)
-            for passed in kinds:
-                turn.checks[passed] = CheckResult(True, "", cut_raw(command, EVIDENCE_LENGTH // LEEWAY))
-                self.digest.verified[passed] = cut_raw(command, COMMAND_LENGTH // LEEWAY)
+            for check in kinds:
+                turn.checks[check] = CheckResult(True, "", cut_raw(command, EVIDENCE_LENGTH // LEEWAY))
+                self.digest.verified[check] = cut_raw(command, COMMAND_LENGTH // LEEWAY)
 
     def _todos(self, event: TodoList) -> None:
         todos = self.digest.todos
@@ -295,32 +297,32 @@ class Reducer:
         turn.sealed = False
         listed = {cut_raw(" ".join(item.text.split()), TITLE_LENGTH // LEEWAY): item for item in event.items}
         if not listed.keys() <= todos.keys():
-            # A new plan: its items replace the open ones that are gone. Without new items these were dropped.
+            # New items mean a new plan: open items that are missing from it are removed. Otherwise they were skipped.
             for text in [text for text, item in todos.items() if item.status != "completed"]:
                 if text not in listed:
                     del todos[text]
         for text, item in listed.items():
-            known = todos.get(text)
-            if known is None:
+            existing = todos.get(text)
+            if existing is None:
                 if len(todos) < MOST_TODOS:
                     todos[text] = TodoItem(item.status, number, event.at)
             else:
-                known.status = item.status
+                existing.status = item.status
 
     def _usage(self, event: UsageReport) -> None:
-        key, known, waiting = event.key, self._response, self.digest.open_responses
+        key, response, waiting = event.key, self._response, self.digest.open_responses
         if key != self._response_key:
-            known = waiting.get(key) or (waiting.get(_sealed_key(key)) if self._earlier else None)
-        if known is None:
-            known = waiting[key] = OpenResponse(event.model, _sane(event.usage), event.cost_usd)
+            response = waiting.get(key) or (waiting.get(_sealed_key(key)) if self._earlier else None)
+        if response is None:
+            response = waiting[key] = OpenResponse(event.model, _sane(event.usage), event.cost_usd)
             if len(waiting) > OPEN_RESPONSES:
                 settle_responses(self.digest, OPEN_RESPONSES // 2)
-        elif max(event.usage.output, 0) >= known.usage.output:
-            known.usage, known.model = _sane(event.usage), event.model
-        self._response_key, self._response = key, known
+        elif max(event.usage.output, 0) >= response.usage.output:
+            response.usage, response.model = _sane(event.usage), event.model
+        self._response_key, self._response = key, response
 
     def _seal_responses(self) -> None:
-        """What is kept of a response's id is its hash: of most of them nothing is kept."""
+        """Replace the ids of recent responses with hashes; drop all others."""
         digest = self.digest
         settle_responses(digest, RECENT_RESPONSES)
         digest.open_responses = {
@@ -345,7 +347,7 @@ class Reducer:
 
 
 def _put(spans: list[tuple[float, float]], start: float, end: float) -> None:
-    """The span in which the work went on, as far as it has come."""
+    """Extend the current activity span."""
     if spans:
         spans[-1] = (start, end)
 
@@ -355,7 +357,7 @@ def _sealed_key(key: str) -> str:
 
 
 def _sane(usage: Usage) -> Usage:
-    """Counts that can be counts: a hostile file may report negative ones, or more than there ever was."""
+    """Clamp token counts: a hostile file may report negative or absurdly large ones."""
     counts = msgspec.structs.astuple(usage)
     if min(counts) >= 0 and max(counts) <= MOST_TOKENS:
         return usage
@@ -363,13 +365,13 @@ def _sane(usage: Usage) -> Usage:
 
 
 def _asked_again(turn: Turn, text: str) -> bool:
-    """Whether the person repeats the words of a request that was stopped."""
+    """Whether the person repeats a request that was interrupted."""
     stopped = turn.interrupted or turn.rejected or turn.api_error
     return bool(stopped) and turn.text[: PROMPT_LENGTH - 1] == text[: PROMPT_LENGTH - 1]
 
 
 def settle_responses(digest: Digest, keep: int) -> None:
-    """Adds the oldest open responses to the totals, by model and price step."""
+    """Add the oldest open responses to the totals, by model and price step."""
     waiting = digest.open_responses
     if len(waiting) <= keep:
         return

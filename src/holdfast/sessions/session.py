@@ -1,4 +1,4 @@
-"""One session out of the digests of all its transcripts: main file, later copies and subagents."""
+"""Builds a session from the digests of all its transcripts: main file, later copies and subagents."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from holdfast.sessions.reducer import settle_responses
 
 MOST_PROMPTS = 60
 MOST_OPEN_ITEMS = 20
-MOST_GOAL = 900  # what a session is about is said at the beginning
-FEW_KEYWORDS = 3  # a goal that yields fewer says too little; the next prompt may say more
+MOST_GOAL = 900  # the topic of a session comes first
+FEW_KEYWORDS = 3  # a goal with fewer is too vague; the next prompt may say more
 
 
 class SessionPart(Struct, frozen=True):
@@ -46,7 +46,7 @@ class SessionPart(Struct, frozen=True):
 def conclude(
     session: str, parts: Sequence[SessionPart], project_type: str | None, framework: str | None
 ) -> DistilledSession:
-    """The session as it is now known. Parts may grow; concluding again gives the newer state."""
+    """Return the session as known now. Parts may grow; call it again for the newer state."""
     ordered = sorted(parts, key=lambda part: (part.digest.first_at or 0.0, part.source))
     for part in ordered:
         settle_responses(part.digest, 0)
@@ -117,7 +117,7 @@ def conclude(
 
 
 def _joined(digests: Sequence[Digest]) -> tuple[list[Turn], dict[str, TodoItem]]:
-    """Turns of all main transcripts one after another; to-do items point into the joined list."""
+    """Concatenate the turns of all main transcripts; to-do items point into the joined list."""
     turns: list[Turn] = []
     todos: dict[str, TodoItem] = {}
     for digest in digests:
@@ -149,26 +149,26 @@ def _named(digests: Sequence[Digest]) -> tuple[tuple[str, str], ...]:
 
 
 def _kind(prompts: Sequence[str], edited: Sequence[str], commands: Sequence[str]) -> tuple[Kind, str]:
-    """The kind of the first prompt that has one: many sessions open with a question and then get to work."""
+    """Return the kind of the first prompt that has one: many sessions open with a question and then get to work."""
     first = None
     for prompt in prompts[:3] or [""]:
-        judged = explain_kind(prompt, edited, commands)
-        if judged.kind != Kind.OTHER:
-            return judged.kind, judged.reason
-        first = first or judged
+        judgement = explain_kind(prompt, edited, commands)
+        if judgement.kind != Kind.OTHER:
+            return judgement.kind, judgement.reason
+        first = first or judgement
     return (first.kind, first.reason) if first else (Kind.OTHER, "")
 
 
 def _goal_keywords(prompts: Sequence[str]) -> tuple[str, ...]:
-    """Keywords of the first prompt; of the next ones too where it says little (`/clear`, `hi`, a bare link)."""
+    """Return keywords of the first prompt, and of the next ones if it says little (`/clear`, `hi`, a bare link)."""
     text = ""
-    found: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     for prompt in prompts[:4]:
         text = f"{text}\n{prompt}" if text else prompt
-        found = keywords(text[:MOST_GOAL])
-        if len(found) >= FEW_KEYWORDS:
+        words = keywords(text[:MOST_GOAL])
+        if len(words) >= FEW_KEYWORDS:
             break
-    return found
+    return words
 
 
 def _models(digests: Sequence[Digest], provider: str, at: float | None) -> tuple[ModelUsage, ...]:
@@ -180,8 +180,8 @@ def _models(digests: Sequence[Digest], provider: str, at: float | None) -> tuple
             model = total.model
             usage[model] = usage.get(model, Usage()) + total.usage
             responses[model] = responses.get(model, 0) + total.responses
-            known, price = costs.get(model, Decimal(0)), cost_of(total, provider, at)
-            costs[model] = None if known is None or price is None else known + price
+            subtotal, price = costs.get(model, Decimal(0)), cost_of(total, provider, at)
+            costs[model] = None if subtotal is None or price is None else subtotal + price
     ranked = sorted(usage, key=lambda model: (-usage[model].output, model))
     return tuple(
         ModelUsage(
@@ -195,7 +195,7 @@ def _models(digests: Sequence[Digest], provider: str, at: float | None) -> tuple
 
 
 def _open_items(tasks: Sequence[TaskResult]) -> tuple[str, ...]:
-    """What a next session would have to know: what was begun and not finished, and what still fails."""
+    """Return what the next session has to know: unfinished tasks, and tasks that still fail."""
     items = [
         task.title + (f" ({task.reason})" if task.reason else "")
         for task in tasks
@@ -205,13 +205,13 @@ def _open_items(tasks: Sequence[TaskResult]) -> tuple[str, ...]:
 
 
 def _left_open(turns: Sequence[Turn], todos: dict[str, TodoItem]) -> list[OpenItem]:
-    """To-dos that were not begun, and checks that still fail at the end."""
+    """Return unfinished to-dos, and checks that still fail at the end."""
     stopped = bool(turns) and not turns[-1].answered
-    left: list[TodoStatus] = ["pending", "in_progress"] if stopped else ["pending"]
+    open_states: list[TodoStatus] = ["pending", "in_progress"] if stopped else ["pending"]
     items = [
         OpenItem(text=text, why=ON_THE_LIST, owner="agent", at=item.at)
         for text, item in todos.items()
-        if item.status in left and text and not is_chore(text)
+        if item.status in open_states and text and not is_chore(text)
     ]
     for turn in turns[-1:]:
         for kind, check in turn.checks.items():
@@ -223,7 +223,7 @@ def _left_open(turns: Sequence[Turn], todos: dict[str, TodoItem]) -> list[OpenIt
 
 
 def ledger_entry(session: DistilledSession) -> LedgerEntry:
-    """The row of a session: metadata only. The writer sets `recorded`."""
+    """Return the ledger row of a session: metadata only. The writer sets `recorded`."""
     failed = [task for task in session.tasks if task.status == "failed"]
     costs = [model.cost_usd for model in session.models]
     tokens = Tokens()

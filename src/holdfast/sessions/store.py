@@ -1,7 +1,7 @@
-"""Which transcripts were read how far, and what was made of them: one SQLite file per project.
+"""capture.db: how far each transcript was read, and the sessions made from them. One SQLite file per project.
 
-It can be deleted: the next import reads the transcripts that still exist again and finds its rows in the
-ledger. It holds what the ledger must not: goals, tasks and the evidence for them, redacted."""
+You can delete it: the next import reads the remaining transcripts again and finds its rows in the ledger.
+It holds what the ledger must not: goals, tasks and the evidence for them, redacted."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ R = TypeVar("R")
 
 
 class SourceStamp(Struct, frozen=True):
-    """What tells cheaply whether a file changed."""
+    """Size and time of a file: a cheap way to see whether it changed."""
 
     size: int
     mtime_ns: int
 
 
 class SourceCursor(Struct, frozen=True, kw_only=True):
-    """How far one transcript was read, and the state to go on with.
+    """How far one transcript was read, and the state to continue from.
 
     `own` is the id the transcript gives itself, `session` the one it counts for: a subagent's parent.
     """
@@ -95,7 +95,7 @@ class CaptureStore:
 
     @classmethod
     def glimpse(cls, path: Path, ask: Callable[[CaptureStore], T], otherwise: T) -> T:
-        """An answer from the store without write access; `otherwise` where it is missing, newer or unreadable."""
+        """Query the store without write access; return `otherwise` if it is missing, newer or unreadable."""
         kept = _kept.get()
         if kept is not None and kept.path == path and not kept._db.in_transaction:
             with suppress(sqlite3.Error, StoreError, msgspec.MsgspecError, ValueError):
@@ -115,9 +115,9 @@ class CaptureStore:
     @classmethod
     @contextmanager
     def kept_open(cls, path: Path) -> Iterator[None]:
-        """Within, each glimpse asks one connection: to open a database and to read its layout takes its time.
+        """Share one connection among the glimpses within: opening a database and reading its schema takes time.
 
-        The connection may write, though no glimpse does: the last one that closes removes the write-ahead log.
+        The connection may write, though no glimpse does: the last connection to close removes the write-ahead log.
         """
         store = None
         if _kept.get() is None and path.exists():
@@ -134,7 +134,7 @@ class CaptureStore:
             store.close()
 
     def _use_write_ahead_log(self) -> None:
-        """SQLite does not wait its turn here while another process makes the file, so we do."""
+        """Wait in a loop: SQLite's busy timeout does not apply while another process creates the file."""
         deadline = time.monotonic() + BUSY_SECONDS
         while True:
             try:
@@ -176,7 +176,7 @@ class CaptureStore:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Writes take their lock at once: one that is taken late fails instead of waiting."""
+        """Take the write lock at once: a lock that is taken later fails instead of waiting."""
         try:
             self._ask("BEGIN IMMEDIATE")
             try:
@@ -189,7 +189,7 @@ class CaptureStore:
             raise _refused(self.path, error) from error
 
     def stamps(self) -> dict[str, tuple[SourceStamp, str]]:
-        """Every transcript read so far: its stamp then, and the session it belongs to."""
+        """Return every transcript read so far, with its stamp at that time and its session."""
         rows = self._ask("SELECT path, size, mtime_ns, session FROM source")
         return {path: (SourceStamp(size, mtime_ns), session) for path, size, mtime_ns, session in rows}
 
@@ -221,12 +221,12 @@ class CaptureStore:
             )
 
     def root_of(self, own: str) -> str:
-        """The session that a transcript with this id counts for; the id itself when it is unknown."""
+        """Return the session that a transcript with this id counts for, or the id itself if it is unknown."""
         row = self._ask("SELECT session FROM source WHERE own = ? AND session != ''", (own,)).fetchone()
         return str(row[0]) if row else own
 
     def adopt(self, own: str, session: str) -> None:
-        """Parts that named a subagent as their parent before its own parent was known."""
+        """Reassign transcripts that named a subagent as their parent before its own parent was known."""
         if own != session:
             self._ask("UPDATE source SET session = ? WHERE session = ?", (session, own))
 
@@ -241,13 +241,13 @@ class CaptureStore:
         self._ask_many("DELETE FROM pending WHERE session = ?", ((session,) for session in sessions))
 
     def passed_over(self, path: str, stamp: SourceStamp) -> None:
-        """A transcript of a forgotten session has grown: it is known, and was not read."""
+        """Update the stamp of a forgotten session's transcript that has grown and is not read."""
         self._ask(
             "UPDATE source SET size = ?, mtime_ns = ? WHERE path = ?", (stamp.size, stamp.mtime_ns, path)
         )
 
     def empty(self, session: str) -> None:
-        """Nothing is kept of a session but which transcripts it has, and that their lines were counted."""
+        """Delete everything about a session except which transcripts it has, and that their lines were counted."""
         self._ask("UPDATE source SET reader = x'', digest = x'' WHERE session = ?", (session,))
         self._ask("DELETE FROM session WHERE id = ?", (session,))
         self.settle([session])
@@ -275,7 +275,7 @@ class CaptureStore:
         )
 
     def release(self, source: int) -> None:
-        """Forgets what a source claimed: it is read again from its start."""
+        """Delete the claims of a source, which will be read again from its start."""
         self._ask("DELETE FROM claim WHERE source = ?", (source,))
 
     def claims_exist(self) -> bool:
@@ -303,25 +303,25 @@ class CaptureStore:
         return self._remembered(DistilledSession, limit)
 
     def dead_ends(self, limit: int) -> list[tuple[str, DeadEnd]]:
-        """What the latest sessions tried in vain, newest session first; nothing else of them is decoded."""
+        """Return the dead ends of the latest sessions, newest first. Nothing else of them is decoded."""
         rows = self._ask("SELECT id, record FROM session ORDER BY started DESC LIMIT ?", (limit,))
         decode = msgspec.json.Decoder(_OnlyDeadEnds).decode
         return [(session, end) for session, record in rows for end in decode(record).harvest.dead_ends]
 
     def lived(self, limit: int) -> list[Lived]:
-        """What the latest sessions went through, oldest first; nothing else of them is decoded."""
+        """Return the experience of the latest sessions, oldest first. Nothing else of them is decoded."""
         return self._remembered(Lived, limit)[::-1]
 
     def _remembered(self, kind: type[R], limit: int) -> list[R]:
-        """The latest sessions as values of this kind. The connection that is kept open never writes: it decodes them
-        again only after another one has."""
+        """Decode the latest sessions as values of this type. The shared connection never writes, so it decodes them
+        again only after another connection has written."""
         (version,) = self._ask("PRAGMA data_version").fetchone()
-        known = self._answers.get((kind, limit)) if self is _kept.get() else None
-        if known is None or known[0] != version:
+        cached = self._answers.get((kind, limit)) if self is _kept.get() else None
+        if cached is None or cached[0] != version:
             rows = self._ask("SELECT record FROM session ORDER BY started DESC LIMIT ?", (limit,)).fetchall()
             decode = msgspec.json.Decoder(kind).decode
-            known = self._answers[kind, limit] = version, [decode(record) for (record,) in rows]
-        values: list[R] = known[1]
+            cached = self._answers[kind, limit] = version, [decode(record) for (record,) in rows]
+        values: list[R] = cached[1]
         return list(values)
 
     def all_records(self) -> list[DistilledSession]:
@@ -329,7 +329,7 @@ class CaptureStore:
         return [msgspec.json.decode(record, type=DistilledSession) for (record,) in rows]
 
     def check(self) -> str:
-        """'' when the file is sound, else what SQLite says of it."""
+        """Return '' if the file is intact, or else SQLite's message."""
         try:
             (answer,) = self._ask("PRAGMA quick_check(1)").fetchone()
         except sqlite3.Error as error:
@@ -349,14 +349,14 @@ def _refused(path: Path, error: Exception) -> StoreError:
 
 
 class CaptureForgetting(CaptureStore):
-    """The store with what is needed to take things out of it for good: down to the pages that SQLite would leave."""
+    """The store with methods to erase data for good, including the pages that SQLite would leave behind."""
 
     @classmethod
     def look(cls, path: Path) -> CaptureForgetting | None:
-        """To read only, without a byte being written; None where there is none."""
+        """Open the store read-only, without writing a byte; return None if it does not exist."""
         if not path.is_file():
             return None
-        # In this mode SQLite makes files beside the database, unless the database is declared immutable.
+        # In read-only mode SQLite creates files beside the database, unless it is declared immutable.
         alone = not path.with_name(f"{path.name}-wal").exists()
         store = cls.__new__(cls)
         store.path = path
@@ -369,8 +369,8 @@ class CaptureForgetting(CaptureStore):
         return store
 
     def sessions(self) -> set[str]:
-        asked = "SELECT session FROM source UNION SELECT id FROM session UNION SELECT session FROM pending"
-        return {name for (name,) in self._ask(asked)} - {""}
+        query = "SELECT session FROM source UNION SELECT id FROM session UNION SELECT session FROM pending"
+        return {name for (name,) in self._ask(query)} - {""}
 
     def paths_of(self, session: str) -> list[str]:
         return [path for (path,) in self._ask("SELECT path FROM source WHERE session = ?", (session,))]
@@ -380,20 +380,20 @@ class CaptureForgetting(CaptureStore):
             yield name, msgspec.json.decode(record)
 
     def count(self, removal: Removal) -> int:
-        """How many records and transcripts hold what is to be forgotten."""
+        """Count the records and transcripts that hold what is to be forgotten."""
         return sum(1 for _ in self._changes(removal)) + sum(
             self._holds(session) for session in removal.sessions
         )
 
     def _holds(self, session: str) -> int:
-        asked = (
+        query = (
             "SELECT (SELECT count(*) FROM session WHERE id = ?) + (SELECT count(*) FROM source "
             "WHERE session = ? AND length(digest) + length(reader) > 0)"
         )
-        return int(self._ask(asked, (session, session)).fetchone()[0])
+        return int(self._ask(query, (session, session)).fetchone()[0])
 
     def forget(self, removal: Removal) -> int:
-        """Takes it out. What SQLite deletes it overwrites, and pages it gave up before are given back."""
+        """Erase the data. SQLite overwrites what it deletes, and VACUUM returns the pages freed before."""
         self._ask("PRAGMA secure_delete=ON")
         self._ask("PRAGMA temp_store=MEMORY")
         number = self.count(removal)

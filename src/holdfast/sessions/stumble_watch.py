@@ -1,6 +1,6 @@
-"""Watches calls go by for what they teach: failures and the variant that worked, commands that do a job here.
+"""Watches calls for failures with the variant that worked, and for commands that do a job in this repository.
 
-An edit ends the wait for a command's remedy: what passes after it was repaired, not called in another way.
+An edit ends the wait for a command's remedy: what passes after it was repaired, not called differently.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ TARGETS = names(
     "--lib --bin --bins --test --tests --bench --example --filter -p --package --project -w --workspace"
 )
 _NAMED_TARGETS = TARGETS - {"--lib", "--bins", "--tests", "--workspace"}
-WITHOUT = "without it"  # the command that a missing wrapper was to run
-# What a wrapper limits in time is not helped by leaving that out, unless it comes to its end: a server does not.
+WITHOUT = "without it"  # the command runs without the missing wrapper
+# Leaving out a `timeout` only works for commands that end by themselves: a server does not.
 _ENDS_BY_ITSELF = frozenset(
     ["test", "one test", "build", "lint", "types", "check", "format", "generate", "setup"]
 )
@@ -63,9 +63,9 @@ _TASKS = names("mise make just task npm pnpm yarn bun rake npx bunx uvx nx turbo
 MOST_JOBS = 60
 MOST_PARTS = 6  # of a line: a longer one is a script
 MOST_IN_VAIN = 4
-# What no edit of the code mends: the call itself was wrong.
+# Causes that no edit of the code repairs: the call itself was wrong.
 OF_THE_CALL = frozenset(["flag", "command", "glob"])
-SHORT = 400  # an output that a masked failure may be told by
+SHORT = 400  # longest output in which a masked failure is recognised
 UNMATCHED = frozenset(["unmatched"])
 SAID_BY_SHELL = frozenset(["program"]) | UNMATCHED
 _FAILED_TEST = lazy_regex(
@@ -77,7 +77,7 @@ _SAYS_IT_FAILED = PrefilteredRegex(  # where a pipe, or what follows, hides it
 )
 _TEST_COUNTS = lazy_regex(
     r"\b\d+ (?:passed|failed|passing|failing)\b|\bTests?:? +\d"
-)  # a linter marks its finds with a cross too
+)  # a linter marks its findings with a cross too
 _OTHER_JOB = PrefilteredRegex(
     r"(?:^|[\s:/-])(?:fmt|format|gofmt|gofumpt|goimports|prettier|generate|codegen|gen|setup"
     r"|bootstrap|install|sync|dev|start|serve|--fix|--write)(?=[\s:]|$)",
@@ -86,7 +86,7 @@ _OTHER_JOB = PrefilteredRegex(
 
 
 def remedy_text(slip: Slip, part: Simple, line: Sequence[Simple]) -> str:
-    """The remedy of a slip, out of the line that worked; '' where what matters of it cannot be said."""
+    """Return the remedy of a slip from the line that worked; '' if its essential part cannot be shown."""
     if slip.cause == "engine":
         return version_switch(line, part)
     text = _written(slip, part, line)
@@ -115,7 +115,7 @@ def _written(slip: Slip, part: Simple, line: Sequence[Simple]) -> str:
 
 
 def _program(token: str, part: Simple, tried: Simple | None) -> str:
-    """A program under another name or behind another one: that name, whatever it was asked to do then."""
+    """Return the other name of a program, or the program that runs it, without the arguments."""
     words = [unquoted(word) for word in part.words]
     called = [name_of(word) for word in part.words]
     if called[0] == token and (path := path_of(part)):
@@ -126,7 +126,7 @@ def _program(token: str, part: Simple, tried: Simple | None) -> str:
     if called[0] == token or (alike and min(len(called[0]), len(token)) >= 3):
         return _placed(home_relative(words[0]), part) if "/" in words[0] else words[0]
     if token in called[1:6]:
-        last = max(place for place, name in enumerate(called[:7]) if name == token)  # `mise x hk -- hk`
+        last = max(index for index, name in enumerate(called[:7]) if name == token)  # `mise x hk -- hk`
         through = " ".join(words[: last + 1])
         return _placed(through, part) if len(through) <= LONGEST else ""
     if "-" in token and token == "-".join(called[:2]):
@@ -137,41 +137,45 @@ def _program(token: str, part: Simple, tried: Simple | None) -> str:
 
 
 def _is_rest(tried: Simple, part: Simple) -> bool:
-    """Whether a call is what a wrapper was to run: `timeout 60 npm test`, and then `npm test`."""
+    """Whether a call is the command behind a wrapper: `timeout 60 npm test`, and then `npm test`."""
     behind = [unquoted(word) for word in tried.words[1:]]
     return any(name_of(word) == part.program for word in behind) and name_of(tried.words[0]) not in _TASKS
 
 
 def _placed(text: str, part: Simple) -> str:
-    """With the folder that it was called in, unless it is the same everywhere."""
-    here = part.directory and not part.directory.startswith(("/", "~", "$", ".."))
-    return f"cd {part.directory} && {text}" if text and here and not text.startswith(("/", "~")) else text
+    """Prefix the folder of the call, unless the command works everywhere."""
+    is_inside = part.directory and not part.directory.startswith(("/", "~", "$", ".."))
+    return (
+        f"cd {part.directory} && {text}" if text and is_inside and not text.startswith(("/", "~")) else text
+    )
 
 
 def _other_fields(token: str, tried: Simple, part: Simple) -> str:
-    """Of a list that had a field too many: the fields that were asked for in its place."""
-    for place, word in enumerate(tried.words[:-1]):
-        fields = unquoted(tried.words[place + 1]).split(",")
+    """Return the fields that replaced a list with an unknown field."""
+    for index, word in enumerate(tried.words[:-1]):
+        fields = unquoted(tried.words[index + 1]).split(",")
         if word.startswith("-") and token in fields and word in part.words[:-1]:
-            asked = unquoted(part.words[part.words.index(word) + 1]).split(",")
-            new = any(field not in fields for field in asked) and all(field.isidentifier() for field in asked)
-            text = f"{subject_of(part)} {word} {','.join(asked)}"
-            return (text if len(text) <= LONGEST else text[:LONGEST].rpartition(",")[0]) if new else ""
+            requested = unquoted(part.words[part.words.index(word) + 1]).split(",")
+            is_new = any(field not in fields for field in requested) and all(
+                field.isidentifier() for field in requested
+            )
+            text = f"{subject_of(part)} {word} {','.join(requested)}"
+            return (text if len(text) <= LONGEST else text[:LONGEST].rpartition(",")[0]) if is_new else ""
     return ""
 
 
 def _other_target(slip: Slip, part: Simple) -> str:
-    """The target that was asked for instead, with its name where it has one; else just the subcommand."""
+    """Return the target that was used instead, with its name if it has one, or else only the subcommand."""
     words = [unquoted(word) for word in part.words]
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         if word.partition("=")[0] in TARGETS:
-            named = word in _NAMED_TARGETS and len(words) > place + 1
-            return f"{slip.subject} {word}{f' {words[place + 1]}' if named else ''}"
+            has_name = word in _NAMED_TARGETS and len(words) > index + 1
+            return f"{slip.subject} {word}{f' {words[index + 1]}' if has_name else ''}"
     return slip.subject
 
 
 def _fewer_words(tried: Simple, part: Simple) -> str:
-    """A call that took less: without the options that only happened to stand beside it."""
+    """Return a call with fewer arguments, without the options that were new in it."""
     old = {unquoted(word).partition("=")[0] for word in tried.words}
     plain = [
         word for word in part.words if not word.startswith("-") or unquoted(word).partition("=")[0] in old
@@ -182,24 +186,22 @@ def _fewer_words(tried: Simple, part: Simple) -> str:
     return rule_text(Simple(tuple(plain), part.directory)) if fewer else rule_text(part)
 
 
-# --- versions of what runs a tool ---
+# --- versions of runtimes ---
 
 
 def version_switch(line: Sequence[Simple], part: Simple) -> str:
-    """What chose another version before a command in the same line, with the command after it; '' for nothing."""
+    """Return the command that switched the version earlier in the line, with the program after it; '' if none did."""
     program = name_of(part.words[0])
     if program in _MANAGERS and _SWITCHES & set(part.words[1:3]):
         return rule_text(part)
     before = line[: line.index(part)] if part in line else ()
-    for one in before:
-        if one.program in _MANAGERS and _SWITCHES & set(one.words[1:3]):
-            return (
-                f"{_sourced(before)}{' '.join(unquoted(word) for word in one.words[:3])} && {program} {REST}"
-            )
+    for earlier in before:
+        if earlier.program in _MANAGERS and _SWITCHES & set(earlier.words[1:3]):
+            return f"{_sourced(before)}{' '.join(unquoted(word) for word in earlier.words[:3])} && {program} {REST}"
     for text in (
         *part.variables,
-        *(one.text for one in before),
-        *(v for one in before for v in one.variables),
+        *(earlier.text for earlier in before),
+        *(variable for earlier in before for variable in earlier.variables),
     ):
         if (match := _PATH.match(text)) and (folder := home_relative(match["first"])):
             return f"PATH={folder}:$PATH {program} {REST}"
@@ -207,9 +209,9 @@ def version_switch(line: Sequence[Simple], part: Simple) -> str:
 
 
 def _sourced(before: Sequence[Simple]) -> str:
-    """The script that a version manager has to be loaded from first."""
-    for one in before:
-        if one.words[0] in (".", "source") and len(one.words) > 1 and "nvm.sh" in one.words[1]:
+    """Return the `source` command that loads a version manager, or ''."""
+    for part in before:
+        if part.words[0] in (".", "source") and len(part.words) > 1 and "nvm.sh" in part.words[1]:
             return ". ~/.nvm/nvm.sh && "
     return ""
 
@@ -250,9 +252,9 @@ def watch_shell(state: Gathered, command: str, output: str, *, ok: bool | None, 
 
 
 def _hidden_causes(command: str, output: str, *, unknown: bool) -> frozenset[str]:
-    """By which signs a call may be known to have failed whose exit code does not say so, or is not known.
+    """Return the causes to look for in a call whose exit code is hidden or unknown.
 
-    In a long output only by what a shell says itself, which programs seldom print.
+    In a long output these are only messages of the shell itself, which programs seldom print.
     """
     if not output:
         return frozenset()
@@ -265,7 +267,7 @@ def _hidden_causes(command: str, output: str, *, unknown: bool) -> frozenset[str
 
 
 def is_misused_check(command: str, output: str) -> bool:
-    """Whether an output says that a check was called in a wrong way, whatever the line's exit code says."""
+    """Whether an output says that a check was called incorrectly, whatever the exit code."""
     if _hidden_causes(command, output, unknown=False) != SOFT:
         return False
     slip = slip_of(command, excerpt(output), None, only=SOFT - {"path", "glob"})
@@ -273,17 +275,17 @@ def is_misused_check(command: str, output: str) -> bool:
 
 
 def lacks_proof(state: Gathered, command: str) -> bool:
-    """Whether a command does a job and no output line that proves success is known yet."""
-    return any((known := state.jobs.get(text)) is None or not known.line for text, _, _ in _jobs_in(command))
+    """Whether a command does a job, and no output line that proves success is recorded yet."""
+    return any((job := state.jobs.get(text)) is None or not job.line for text, _, _ in _jobs_in(command))
 
 
 def note_verified(state: Gathered, command: str, line: str, at: float | None) -> None:
-    """Counts a command that passed its verification, as the caller judged."""
+    """Count a command that the caller judged to have passed its verification."""
     _jobs(state, command, worked=True, at=at, line=line)
 
 
 def note_edit(state: Gathered, path: str) -> None:
-    """An edit: files may still turn up, commands may not; a file that was written was not there before."""
+    """Process an edit: missing files may still turn up, remedies may not. A file that was just written is no answer."""
     waiting = []
     for slip in state.slips:
         if slip.cause in LONGER:
@@ -308,15 +310,15 @@ def _resolve(state: Gathered, command: str, output: str) -> None:
     _settle_tests(state, parts)
     for slip in list(state.slips):
         if slip.part is None:
-            named = (path for part in parts for path in paths_in(part))
-            if found := next((path for path in named if same_file(slip.token, path)), ""):
+            paths = (path for part in parts for path in paths_in(part))
+            if path_found := next((path for path in paths if same_file(slip.token, path)), ""):
                 state.slips.remove(slip)
-                record_slip(state, slip, found)
+                record_slip(state, slip, path_found)
             continue
         part = remedy(slip.cause, slip.token, slip.part, parts)
         if part is None:
             continue
-        # A call that comes late must be of the program itself: what only does the same job is other work.
+        # A late call must be of the same program: another command for the same job is other work.
         names_it = slip.cause == "engine" or slip.token in [name_of(word) for word in part.words[:6]]
         if slip.age >= PATIENCE and not names_it:
             continue
@@ -327,7 +329,7 @@ def _resolve(state: Gathered, command: str, output: str) -> None:
 
 
 def _in_vain(state: Gathered, command: str) -> None:
-    """A call that would have been the remedy, and failed too."""
+    """Record a failed call that would have been the remedy."""
     parts = [part for part in simple_commands(command) if part.words and not part.shapes]
     for slip in state.slips:
         part = remedy(slip.cause, slip.token, slip.part, parts[-1:]) if slip.part is not None else None
@@ -339,17 +341,17 @@ def _in_vain(state: Gathered, command: str) -> None:
 
 
 def _watch_checks(state: Gathered, command: str, output: str, at: float | None) -> None:
-    """A check that failed in earnest: tests may be shaky."""
+    """Record the tests that failed: they may be flaky."""
     part = worker(simple_commands(command))
     kind = checks.check_kind(part.text) if part is not None else None
     if part is None or kind != "test" or purpose_of(part) not in ("test", "one test"):
         return
     counted = bool(_TEST_COUNTS.search(output))
-    found = (
+    matches = (
         go or python or (marked if counted else "")
         for go, python, marked in _FAILED_TEST.findall(excerpt(output))
     )
-    names = [name for name in found if name][:3]
+    names = [name for name in matches if name][:3]
     if names and len(names) <= 2:
         state.shaky = {name: cut_raw_line(part.text) for name in names}
 
@@ -370,34 +372,36 @@ def _jobs(
     for text, purpose, checking in _jobs_in(command):
         if other and checking:
             continue
-        known = state.jobs.get(text)
-        if known is None and len(state.jobs) < MOST_JOBS:
-            known = state.jobs[text] = Job(purpose, at)
-        if known is not None:
-            if worked and not known.worked:
-                known.sought = had_to_search(state, text, purpose)
-            known.worked += worked
-            known.failed += not worked
-            known.at = at or known.at
-            known.line = known.line or cut_raw_line(line)
+        job = state.jobs.get(text)
+        if job is None and len(state.jobs) < MOST_JOBS:
+            job = state.jobs[text] = Job(purpose, at)
+        if job is not None:
+            if worked and not job.worked:
+                job.sought = had_to_search(state, text, purpose)
+            job.worked += worked
+            job.failed += not worked
+            job.at = at or job.at
+            job.line = job.line or cut_raw_line(line)
 
 
-@lru_cache(maxsize=512)  # the same few commands come again and again
+@lru_cache(maxsize=512)  # the same few commands repeat
 def _jobs_in(command: str) -> tuple[tuple[str, str, bool], ...]:
-    """The commands of a line that do a job, as a rule names them; and whether each of them verifies."""
+    """Return the commands of a line that do a job, as a rule names them, and whether each of them verifies."""
     parts = simple_commands(_without_secrets(command))
     if len(parts) > MOST_PARTS:
         return ()
-    doing = ((part, purpose_of(part)) for part in parts if not part.shapes)
-    named = (
-        (job_text(part), purpose, bool(checks.check_kind(part.text))) for part, purpose in doing if purpose
+    candidates = ((part, purpose_of(part)) for part in parts if not part.shapes)
+    jobs = (
+        (job_text(part), purpose, bool(checks.check_kind(part.text)))
+        for part, purpose in candidates
+        if purpose
     )
-    return tuple(one for one in named if one[0])
+    return tuple(job for job in jobs if job[0])
 
 
 @lru_cache(maxsize=512)
 def _without_secrets(command: str) -> str:
-    """A command that may be taken apart: what tells that a word is a password may be the word before it."""
+    """Redact a command before it is split: the word before a password may be what identifies it."""
     return _redactor().redact(command)
 
 
