@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.holdfast-setup
 # A process per core; PYTEST_ARGS="-k ledger" runs a part in this one.
-PYTEST_ARGS ?= -n auto
+PYTEST_ARGS ?= -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test e2e bench score docs clean

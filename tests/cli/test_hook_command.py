@@ -14,8 +14,8 @@ import os, sys
 real = os._exit
 def told(code): sys.stderr.write(" ".join(sys.modules)); sys.stderr.flush(); real(code)
 os._exit = told
-from holdfast.cli.hook import run_hook
-run_hook(["claude-code", "SessionStart"])
+from holdfast.cli.main import main
+main(["hook", "claude-code", "SessionStart"])
 """
 
 
