@@ -1,4 +1,4 @@
-"""Shows hidden text: what a person would not see on the screen is written out as an escape."""
+"""Makes hidden text visible: characters that a screen does not show are written as escapes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
 
-# The characters of most of our lines: these are known to be harmless without compiling a pattern.
+# The characters of most lines: a text with only these is harmless, and needs no pattern.
 _PLAIN = frozenset(" –—…·×→≥≤•?").union(map(chr, range(0x20, 0x7F)))
 _ZERO_WIDTH_NON_JOINER = "\u200c"
 _ZERO_WIDTH_JOINER = "\u200d"
 _TEXT_AND_EMOJI_STYLE = "\ufe0e\ufe0f"
 _KEYCAP = "\u20e3"
 _BLACK_FLAG = "\U0001f3f4"
-# The three flags that are spelt with tag characters: England, Scotland, Wales.
+# The three flags that are written with tag characters: England, Scotland, Wales.
 _FLAG_TAGS = tuple(
     "".join(chr(0xE0000 + ord(c)) for c in region) + "\U000e007f" for region in ("gbeng", "gbsct", "gbwls")
 )
@@ -38,10 +38,10 @@ _EMOJI = (
     (0x1F000, 0x1FBFF),
 )
 _IDEOGRAPHS = ((0x3400, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x323AF))
-# Format characters by category, but drawn: number signs of Arabic and its neighbours.
+# Format characters by category, but visible: number signs of Arabic and related scripts.
 _DRAWN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
 
-# Every character that may be hidden; most texts hold none and are done with one pass.
+# Every character that may be hidden; most texts hold none and need one pass.
 _SUSPECT = lazy_regex(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
     "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
@@ -51,7 +51,7 @@ _SUSPECT = lazy_regex(
 
 LONGEST_TARGET = 300
 _DRIVE = lazy_regex(r"[A-Za-z]:")
-# Marks by which hosts and models tell who speaks. Names of components are written with capitals.
+# Marks by which hosts and models tell roles apart. Names of components are capitalised.
 _TAGS = lazy_regex(
     r"</?(?:system|assistant|human)(?:[-_][a-z]+)*(?:\s[^>]*)?>"
     r"|</?(?:antml:)?(?:tool_(?:use|calls?|results?)|function_(?:calls?|results?)|invoke)(?:\s[^>]*)?>"
@@ -67,7 +67,7 @@ _ORDERS = PrefilteredRegex(
 
 
 def visible(text: str) -> str:
-    """The text with every hidden character as `\\x1b`, `\\u200b` or `\\U000e0041`; the rest is untouched."""
+    """Return the text with every hidden character as `\\x1b`, `\\u200b` or `\\U000e0041`; the rest is unchanged."""
     return text if _PLAIN.issuperset(text) else _SUSPECT.sub(_shown, text)
 
 
@@ -108,7 +108,7 @@ def _is_hidden(match: re.Match[str]) -> bool:
 
 
 def _is_style(char: str, before: str, after: str) -> bool:
-    """One selector after a sign that has two looks; a row of them carries a message."""
+    """Whether a variation selector follows a character that has variants; a row of selectors carries a message."""
     import unicodedata
 
     if not before or _is_selector(before):
@@ -144,7 +144,7 @@ def _within(char: str, ranges: tuple[tuple[int, int], ...]) -> bool:
 
 
 def path_text(path: str) -> str:
-    """A path that can be stored and printed: bytes that are no text are shown as escapes."""
+    """Return a path that can be stored and printed: bytes that are not text become escapes."""
     return path if path.isprintable() else path.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -152,7 +152,7 @@ def path_text(path: str) -> str:
 
 
 def why_refused(text: str) -> tuple[int, str] | None:
-    """The line to blame and what is wrong with it; None for a text that shows all that it says, as what it is."""
+    """Return the number of the offending line and the reason; None if the text hides and imitates nothing."""
     text = text.removeprefix("\ufeff")
     if not has_hidden(text) and not imitates(text) and not _TAGS.search(text):
         return None
@@ -163,25 +163,25 @@ def why_refused(text: str) -> tuple[int, str] | None:
 
 
 def why_line_refused(line: str) -> str:
-    """What is wrong with one line; '' when nothing is."""
+    """Return what is wrong with one line, or ''."""
     line = line.removesuffix("\r")
     if has_hidden(line):
         sign = next((char for char in line if visible(char) != char), "\u200d")
         return f"hidden text ({visible(sign) if visible(sign) != sign else f'U+{ord(sign):04X}'})"
     if imitates(line):
         return "it imitates holdfast's own marks"
-    if found := _TAGS.search(line):
-        return f"it imitates a mark of the agent's host ({found[0][:40]})"
+    if tag := _TAGS.search(line):
+        return f"it imitates a mark of the agent's host ({tag[0][:40]})"
     return ""
 
 
 def instructs(text: str) -> bool:
-    """Whether a tool's words instruct the reader instead of saying what is wrong."""
+    """Whether a tool's message instructs the reader instead of saying what is wrong."""
     return bool(_ORDERS.search(text))
 
 
 def why_target_refused(target: str) -> str:
-    """Why something cannot be depended on: a fingerprint stays inside the repository; '' when it does."""
+    """Return why a lesson cannot depend on a target outside of the repository, or '' if it can."""
     path = target.partition("#")[0].replace("\\", "/")
     if not path or len(target) > LONGEST_TARGET:
         return "it names no file"

@@ -1,4 +1,4 @@
-"""Secrets that a name gives away: `api_key = "…"`, `FOO_TOKEN=…`, `--password …`, in any notation."""
+"""Finds secrets by their names: `api_key = "…"`, `FOO_TOKEN=…`, `--password …`, in any notation."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _AFTER_NAME = lazy_regex(
         """,
     re.VERBOSE,
 )
-# Blanks, a line break before a quote, a block scalar's mark, a wrapper's call, and the opening quote.
+# Blanks, a line break before a quote, the mark of a block scalar, a wrapping call, and the opening quote.
 _BEFORE_VALUE = lazy_regex(
     r"""
         (?:[ \t]{0,20}+(?:\\{0,4}(?:\r?\n|\\n)[ \t]{0,40}(?=\\{0,8}["'`]))?)
@@ -52,15 +52,15 @@ _BEFORE_VALUE = lazy_regex(
         """,
     re.VERBOSE,
 )
-# An unquoted value: to the next blank, quote or angle.
+# An unquoted value: up to the next blank, quote or angle bracket.
 _RUN = lazy_regex(r"""(?:[^\s"'`<>\\\x00]++|\\(?![nrtu"'\\])){1,2000}+""")
-# Where an unquoted value ends before its run does: at the next name, or at a closer.
+# Where an unquoted value ends within its run: at the next name, or at a closing bracket.
 _CUT = lazy_regex(
     r"""[,;&](?=$|[,;&)\]}]|[\w.$-]{1,40}[=:]|[{\[(])|(?<![)\]}])[)\]}]++(?=[.,;:]{0,8}$|[.,;:]{1,8}\w)"""
 )
-# A value that is itself a name with a value, which is judged on its own.
+# A value that is itself a name with a value, and is judged separately.
 _NAME_FIRST = lazy_regex(r"([A-Za-z_-]{3,40}+)[=:]")
-# The beginning of the name, read backwards from where its telling part starts.
+# The beginning of the name, read backwards from the part that identifies it.
 _NAME_TAIL = lazy_regex(r"[\w.-]{0,80}+")
 
 _SETTERS = words(
@@ -74,7 +74,7 @@ _SUBJECT = lazy_regex(
     r"senha|wachtwoord)s?|"
     r"(?P<machine>key|token|secret|cred(?:ential)?s?))\b"
 )
-# What leads from the subject to the value: `… for the admin account is now: "`.
+# The words between the subject and the value: `… for the admin account is now: "`.
 _PREDICATE = lazy_regex(
     r"""[)"'`*]{0,3}
         (?P<whom>[ \t]{1,3}(?:for|of|to|on|in|at|from|we|you|i|that|which|provided|given|used|supplied)\b
@@ -92,17 +92,17 @@ _BETWEEN = lazy_regex(r"(?:(?:the|your|my|our|an?|its|their)[ \t]+)?(?:[\w-]{1,3
 # Which keys are secrets: many are not.
 _KEY_OF = lazy_regex(r"(?:api|access|secret|private|encryption|signing|license|auth|admin|master)[ _-]?\Z")
 
-# `password user=bob`: the next word is an assignment of its own.
+# `password user=bob`: the next word is another assignment.
 _ANOTHER_NAME = lazy_regex(r"[\w.-]{1,40}=[^=]")
 
 
 def find_names(lowered: str) -> list[re.Match[str]]:
-    """All places where a secret's name may stand; one sweep serves several rules."""
+    """Return all possible positions of a secret's name; one sweep serves several rules."""
     return list(_NAME_PART.finditer(lowered))
 
 
 class _Runs:
-    """Unquoted values of one text; names inside one long run share its end instead of measuring it again."""
+    """Unquoted values of one text. Names inside one long run share its end instead of searching it again."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -110,13 +110,13 @@ class _Runs:
 
     def at(self, start: int) -> tuple[int, int] | None:
         if start >= self._end:
-            found = _RUN.match(self._text, start)
-            self._end = found.end() if found else 0
+            run = _RUN.match(self._text, start)
+            self._end = run.end() if run else 0
         return (start, self._end) if self._end > start else None
 
 
 def find_assignments(text: str, names: list[re.Match[str]]) -> Iterator[SecretSpan]:
-    """Every value that its name calls a secret and that looks like one."""
+    """Yield every value whose name says secret and that looks like one."""
     runs = _Runs(text)
     done = 0
     last_value = -1
@@ -146,7 +146,7 @@ def _full_name(text: str, telling: int, end: int) -> str:
     name = (match[0][::-1] if match else "") + text[telling:end]
     if name.lower() != "key":
         return name
-    # Alone it says little; in prose and tables the word before it says which key it is.
+    # Alone it is vague; in prose and tables the word before it says which key it is.
     qualifier = re.search(r"[A-Za-z]{3,12} \Z", text[max(0, telling - 13) : telling])
     return (qualifier[0] if qualifier else "") + name
 
@@ -154,7 +154,7 @@ def _full_name(text: str, telling: int, end: int) -> str:
 def _notation(
     text: str, telling: int, name: str, link: re.Match[str], opening: re.Match[str]
 ) -> Style | None:
-    """How the name and the value are joined decides how much the value must prove."""
+    """Return the notation that joins name and value. It decides how random the value must look."""
     style: Style = "quoted" if opening["quote"] else "bare"
     if style == "quoted" and opening["wrapper"] and opening["wrapper"][0] != "(":
         style = "call"
@@ -197,7 +197,7 @@ def _is_setter(name: str) -> bool:
 
 
 def _quoted(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
-    """The inside of a quoted value; None without a closing quote where one would be expected."""
+    """Return the span inside the quotes; None without a closing quote where one is expected."""
     quote = opening["quote"]
     start = opening.end()
     limit = min(len(text), start + _LONGEST_VALUE)
@@ -214,14 +214,14 @@ def _quoted(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
 
 
 def _is_dense(value: str) -> bool:
-    """A secret over several lines: no blanks inside its lines, none of them short but the last."""
+    """Whether a value is a secret over several lines: no blanks inside, and only the last line may be short."""
     lines = value.split("\n")
     whole = all(len(line.split()) <= 1 for line in lines)
     return whole and all(len(line.strip()) >= 16 for line in lines[:-1])
 
 
 def _judge(text: str, span: tuple[int, int], strength: Strength, style: Style) -> SecretSpan | None:
-    """Only the beginning is looked at closely: a long run with many names in it is asked for each of them."""
+    """Judge a value by its beginning only: a long run with many names in it is judged for each of them."""
     start, end = span
     start += without_scheme(text[start : min(end, start + 20)])
     trimmed = style in {"bare", "option"}
@@ -237,7 +237,7 @@ def _judge(text: str, span: tuple[int, int], strength: Strength, style: Style) -
 
 
 def _trimmed(text: str, start: int, end: int) -> int:
-    """Without the code around it: `f(password=abc, x)`, `?token=abc&user=x`, `Password=abc;Database=x`."""
+    """Cut off the code around a value: `f(password=abc, x)`, `?token=abc&user=x`, `Password=abc;Database=x`."""
     cut = _CUT.search(text[start:end])
     if cut:
         end = start + cut.start()
@@ -250,23 +250,23 @@ def _trimmed(text: str, start: int, end: int) -> int:
 
 
 def find_in_sentences(text: str, lowered: str, names: list[re.Match[str]]) -> Iterator[SecretSpan]:
-    """Passwords and tokens told in plain words, before or after the word for them."""
+    """Yield passwords and tokens in plain sentences, before or after the word for them."""
     done = 0
     for name in names:
         start = name.start()
         subject = _SUBJECT.match(lowered, start) if start >= done else None
         if not subject or (subject[0] == "key" and not _KEY_OF.search(lowered[max(0, start - 12) : start])):
             continue
-        is_told: Callable[[str], bool] = _is_spoken_token if subject["machine"] else _is_spoken_password
+        is_spoken: Callable[[str], bool] = _is_spoken_token if subject["machine"] else _is_spoken_password
         kind = "secret" if subject["machine"] else "password"
-        before = _value_before(text, start, is_told)
+        before = _value_before(text, start, is_spoken)
         if before:
             yield SecretSpan(kind, *before)
         predicate = _PREDICATE.match(text, subject.end())
         value = _WORD.match(text, predicate.end()) if predicate else None
         if not predicate or not value:
             continue
-        if is_told(value[0]) and (predicate["verb"] or _is_spoken_token(value[0], 8)):
+        if is_spoken(value[0]) and (predicate["verb"] or _is_spoken_token(value[0], 8)):
             yield SecretSpan(kind, value.start(), value.end())
             done = value.end()
 
@@ -293,5 +293,5 @@ def _value_before(text: str, position: int, is_told: Callable[[str], bool]) -> t
     constant = value.isupper() and "_" in value
     if len(value) < 6 or constant or not any(char.isdigit() for char in value) or not is_told(value):
         return None
-    at = start + ahead.rindex(value, 0, joint)
-    return at, at + len(value)
+    index = start + ahead.rindex(value, 0, joint)
+    return index, index + len(value)

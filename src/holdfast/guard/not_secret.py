@@ -1,4 +1,4 @@
-"""Values that stand where a secret could and are none: placeholders, references, ids, hashes, paths."""
+"""Recognises values that are not secrets though found where one could be: placeholders, references, ids, paths."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COMMON_PAIRS = (
     "qu racdegikmnorstuy sacehilopstuy tacehilmoprstuy uabceilmnprst vaei waeior xpt yps ze"
 )
 _WORDS_HAVE_AT_LEAST = 0.62
-# Short letter groups that are words of the trade although no common pair makes them up.
+# Abbreviations of the field that contain no common letter pair.
 _ABBREVIATIONS = words(
     """
     api aws btn cfg cmd ctx css csv db dns ec gcp gh html http https id io ip js json jwt k8s kms mfa mq msg
@@ -30,7 +30,7 @@ _ABBREVIATIONS = words(
 
 _SEGMENT_PATTERN = lazy_regex(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
-# A value made of these alone names a secret or stands for one; it is never the secret itself.
+# A value made only of these names a secret or stands for one; it is never the secret itself.
 _STAND_IN_WORDS = words(
     """
     a abc access account actual admin all an and any api app apikey application apply as at auth
@@ -61,7 +61,7 @@ COMMON_IN_LABELS = words(
 )
 # Stand-ins are short; a long value is judged by its beginning.
 _LOOKED_AT = 120
-_RUN = 5  # signs that follow each other in the alphabet or in counting
+_RUN = 5  # consecutive letters or digits
 _PLACEHOLDER = lazy_regex(
     r"example|placeholder|redacted|change[-_]?me|change[-_]?this|replace[-_]|your[-_ ]|x{4,}|\*{3}|"
     r"\.{3}|…|•|"
@@ -71,7 +71,7 @@ _PLACEHOLDER = lazy_regex(
 )
 # `magical_password`, `login#forgot_password`: made up for an example.
 _NAMES_ITSELF = lazy_regex(r"password|passwd|secret|token|credential|api_?key")
-# Where the value is fetched from, in the notations of shells, templates and languages.
+# References to a value stored elsewhere, as written in shells, templates and languages.
 _REFERENCE = lazy_regex(
     r"\$\{|\$\(|\{\{|\}\}|#\{|@\{|%\{|<%|%\(\w+\)|\{\w*\}|\$\{\{|"
     r"^(?:id|src|type|env|name|from)=|^[a-z_]+(?::[\w,.]+)?(?:\|[a-z_]+(?::[\w,.]+)?)+$|"
@@ -90,7 +90,7 @@ _DOTTED = lazy_regex(r"^[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[A-Za-z_$][\w$]*)+$"
 _REGEX_SOURCE = lazy_regex(
     r"\[\^?[^\]\s]{0,40}(?:A-Z|a-z|0-9|\\[wdsS])[^\]\s]{0,40}\]|\\\\?[wdsSWDb][+*{)\]]|\{\d{1,4},\d{0,4}\}|\(\?[:=!<iP]|\.[*+]\??(?:$|[)\\'\"])"
 )
-# Names of things: they open no door by themselves.
+# Names of things: they grant no access by themselves.
 _IDS = lazy_regex(
     r"(?:msg|resp|call|toolu|srvtoolu|req|rs|fc|ws|ig|cmpl|chatcmpl|run|thread|asst|file|batch|evt|cus|pi|"
     r"in|sub|price|prod|acct|ses|sess|session|conv|item|gen|org|proj|user|usr|step|task|job|agent|event|"
@@ -118,7 +118,7 @@ _HEX = lazy_regex(
     r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
 )
 
-# Taking a block out may join its neighbours into another tag; past this many rounds someone is playing games.
+# Removing a block may join its neighbours into another tag; more rounds than this mean an attack.
 _MOST_ROUNDS = 10
 # As written, as HTML escapes it (also twice), and as JSON escapes it.
 _LESS = r"(?:<|&(?:amp;){0,3}(?:lt|#60|#x0*3c);|\\{1,4}u003c)"
@@ -134,7 +134,7 @@ class SecretSpan(NamedTuple):
 
 
 def mark_of(kind: str) -> str:
-    """What is written in place of a secret."""
+    """Return the mark that replaces a secret."""
     return f"[redacted:{kind}]"
 
 
@@ -147,12 +147,12 @@ def _pairs() -> frozenset[str]:
 
 
 def segments(value: str) -> list[str]:
-    """The words of an identifier, or of a long value's beginning: `getUser_id2` gives get, User, id, 2."""
+    """Split an identifier, or the beginning of a long value, into words: `getUser_id2` gives get, User, id, 2."""
     return _SEGMENT_PATTERN.findall(value[:96])
 
 
 def likeness(value: str) -> float:
-    """From 0 (random) to 1 (made of words); a value without letters or digits counts as words."""
+    """Return from 0 (random) to 1 (made of words); a value without letters or digits counts as words."""
     common = _pairs()
     hits = 0.0
     total = 0.0
@@ -177,17 +177,17 @@ def is_wordlike(value: str) -> bool:
 
 
 def is_hash_or_uuid(value: str) -> bool:
-    """Digests, commit ids and uuids: secret only where the name says so."""
+    """Whether a value is a digest, commit id or uuid: secret only if its name says so."""
     return _HEX.fullmatch(value) is not None
 
 
 def is_id(value: str) -> bool:
-    """Ids, labelled digests, versions, dates, sizes, colours, URLs, mail addresses."""
+    """Whether a value is an id, labelled digest, version, date, size, colour, URL or mail address."""
     return _IDS.fullmatch(value) is not None
 
 
 def is_placeholder(value: str) -> bool:
-    """A stand-in that a person is meant to replace, or one that tests and documents use."""
+    """Whether a value is a stand-in that a person is meant to replace, or one that tests and documents use."""
     core = value.strip("\"'`<>[](){}*_-. ")
     if len(set(core.lower())) <= 2 or _PLACEHOLDER.search(value[:_LOOKED_AT].lower()):
         return True
@@ -203,7 +203,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def _counts_up(core: str) -> bool:
-    """`1234567890abcdef`: mostly runs of neighbours. A real password may contain `12345`."""
+    """Whether a value is mostly sequences, as in `1234567890abcdef`. A real password may contain `12345`."""
     covered = run = 0
     for before, sign in pairwise(core):
         if ord(sign) - ord(before) == 1 or (before, sign) in (("9", "0"), ("0", "a"), ("z", "0"), ("9", "a")):
@@ -216,9 +216,9 @@ def _counts_up(core: str) -> bool:
 
 
 def is_reference(value: str) -> bool:
-    """A variable, a template or a lookup that yields the secret elsewhere."""
-    found = _REFERENCE.search(value[:_LOOKED_AT])
-    if not found:
+    """Whether a value is a variable, a template or a lookup of a secret stored elsewhere."""
+    match = _REFERENCE.search(value[:_LOOKED_AT])
+    if not match:
         return False
     # A random password may begin with `$`; a variable's name is made of words or of capitals.
     name = re.match(r"\$(\w+)", value)
@@ -226,14 +226,14 @@ def is_reference(value: str) -> bool:
 
 
 def is_code(value: str) -> bool:
-    """An unquoted expression; only to be asked of values that carry no quotes."""
+    """Whether a value is an unquoted expression; call it only for values without quotes."""
     if _CODE.match(value):
         return True
     return _DOTTED.match(value) is not None and is_wordlike(value)
 
 
 def is_path(value: str) -> bool:
-    """A file's place; random base64 may hold slashes too, so the parts must read as words."""
+    """Whether a value is a path; random base64 may hold slashes too, so the parts must read as words."""
     if not _PATH.fullmatch(value):
         return False
     folders = re.match(r"(?:[a-z][a-z_-]{2,30}/){2}", value)
@@ -241,17 +241,17 @@ def is_path(value: str) -> bool:
 
 
 def is_regex_source(value: str) -> bool:
-    """A pattern that describes secrets."""
+    """Whether a value is a pattern that describes secrets."""
     return _REGEX_SOURCE.search(value) is not None
 
 
 def is_common_word(word: str) -> bool:
-    """A word of labels, messages and names; a passphrase has none of them."""
+    """Whether a word is common in labels, messages and names; a passphrase has none of them."""
     return word.lower() in COMMON_IN_LABELS or word.lower() in _STAND_IN_WORDS
 
 
 def stands_for_nothing(value: str) -> bool:
-    """Whether this value is certainly not a secret, wherever it stands."""
+    """Whether a value is certainly not a secret, in any context."""
     return (
         not value.strip()
         or is_placeholder(value)
@@ -262,12 +262,12 @@ def stands_for_nothing(value: str) -> bool:
     )
 
 
-# Takes out what a person marked `<private>…</private>`: it is never stored.
+# Removes text that a person marked `<private>…</private>`: it is never stored.
 
 
 @cache
 def _tag() -> re.Pattern[str]:
-    """An opening or closing tag; attributes may follow the name, `<privateKey>` and `x < private` are none."""
+    """Match an opening or closing tag, with attributes or without; not `<privateKey>` or `x < private`."""
     attributes = r"(?=[\s/>&\\])[^<>]{0,500}?"
     return re.compile(
         rf"{_LESS}(?P<close>\s{{0,8}}/\s{{0,8}})?(?:private{attributes}|\s{{1,8}}private\s{{0,8}})"
@@ -277,8 +277,8 @@ def _tag() -> re.Pattern[str]:
 
 
 def strip_private(text: str) -> str:
-    """The text without its private blocks; a block that is never closed goes to the end of the text."""
-    # The pattern takes these two for an i as well; looking for the word alone is far cheaper than it is.
+    """Remove the private blocks; a block that is never closed extends to the end of the text."""
+    # The pattern also matches these two as an i; searching for the plain word first is far cheaper.
     plain = text if text.isascii() else text.replace("\u0130", "i").replace("\u0131", "i")
     if "private" not in plain.lower():
         return text

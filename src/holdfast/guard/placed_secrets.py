@@ -1,4 +1,4 @@
-"""Secrets that their place gives away: in addresses, headers and cookies, among a command's arguments, in code."""
+"""Finds secrets by their position: in addresses, headers and cookies, in a command's arguments, in code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.guard import not_secret
 from holdfast.guard.not_secret import SecretSpan, is_wordlike
 from holdfast.guard.secret_values import classify, is_secret
 
-# User and password of an authority; a password may hold `@`, so the last one counts.
+# User and password of a URL's authority; a password may hold `@`, so the last one counts.
 _USERINFO = lazy_regex(
     r"""(?P<user>[^\s/?\#@:"'`<>\\]{0,200}+)
         (?: : (?P<password>(?:[^\s/?\#"'`<>\\@]{0,200}+@){1,4}+) (?=[\w\[$<{*.-])
@@ -20,7 +20,7 @@ _USERINFO = lazy_regex(
     re.VERBOSE,
 )
 
-# What stands between the word that gives the header away and the credential.
+# The text between the name of the header and the credential.
 _SCHEME = lazy_regex(
     r"[\"'\\]{0,4}[ \t]{0,4}[:=,][ \t]{0,4}[\"'`\\]{0,4}"
     r"(?:basic|bearer|token|digest|apikey|api-key|key|ssws|splunk|bot|pat|negotiate)[ \t:]{1,4}"
@@ -45,7 +45,7 @@ _COMMAND = lazy_regex(
 
 _COOKIE_OPTION = lazy_regex(r"""\s(?:-b|--cookie)[ =]?["']?([^\s"'=]{1,80}=[^"'\n]{1,4096})""")
 
-# Looked for first, being rarer than the commands' names; each begins with a literal, to be quick.
+# Searched first, because they are rarer than the names of commands; each begins with a literal, for speed.
 _OPTIONS = (
     (" -", r" -(?:[a-zA-Z]{0,6}[uUpPawkb]|-user|-proxy-user|-auth|-cookie|pass(?:in|out)?)(?![\w]{3}[\s=])"),
     (" login ", r" login "),
@@ -77,7 +77,7 @@ _AWS_SECRET = lazy_regex(r"(?<![A-Za-z0-9/+=_-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+
 
 
 def find_in_urls(text: str) -> Iterator[SecretSpan]:
-    """Passwords and tokens written into addresses."""
+    """Yield passwords and tokens in URLs."""
     for joint in re.finditer("://", text):
         if match := _USERINFO.match(text, joint.end()):
             yield from _of_userinfo(text, match)
@@ -107,7 +107,7 @@ def _is_url_password(password: str, user: str) -> bool:
 
 
 def find_schemes(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """Credentials of the Authorization header, with or without its name."""
+    """Yield credentials of the Authorization header, with or without its name."""
     for word, joint in (("authorization", _SCHEME), ("bearer", _BLANKS), ("basic", _BLANKS)):
         position = lowered.find(word)
         while position >= 0:
@@ -125,7 +125,7 @@ def _is_credential(value: str, word: str) -> bool:
 
 
 def _is_basic(value: str) -> bool:
-    """Base64 of `user:password`: long enough, mixed, and not a word that follows `basic`."""
+    """Whether a value is base64 of `user:password`: long, mixed, and not a word that follows `basic`."""
     return (
         len(value) >= 8
         and re.fullmatch(r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9=])[A-Za-z0-9+/_-]+={0,2}", value) is not None
@@ -143,7 +143,7 @@ def _cookie_pairs() -> re.Pattern[str]:
 
 
 def find_cookies(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """Values of cookies: they log their holder in."""
+    """Yield the values of cookies: they grant access."""
     position = lowered.find("cookie")
     while position >= 0:
         joint = _COOKIE_JOINT.match(text, position + 6)
@@ -154,7 +154,7 @@ def find_cookies(text: str, lowered: str) -> Iterator[SecretSpan]:
 
 
 def cookie_values(pairs: str, offset: int) -> Iterator[SecretSpan]:
-    """The telling values of `name=value; name=value`."""
+    """Yield the values of `name=value; name=value` that may be secret."""
     for pair in _COOKIE_PAIR.finditer(pairs):
         value = pair[2].strip()
         if pair[1].lower() in _COOKIE_ATTRIBUTES or len(value) < 8 or not_secret.stands_for_nothing(value):
@@ -165,7 +165,7 @@ def cookie_values(pairs: str, offset: int) -> Iterator[SecretSpan]:
 
 @cache
 def _places() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
-    """Which command, and where in it the secret stands (the last group)."""
+    """Return pairs of patterns: the command, and the position of the secret in it (the last group)."""
     word = r"""(?:"([^"\n]{3,200})"|'([^'\n]{3,200})'|((?:[^\s"'|&;<>]|&(?=\w)){3,200}))"""
     user = r"""[^\s:"'$]{1,100}:"""
     pair = rf"""(?:"{user}([^"\n]{{3,200}})"|'{user}([^'\n]{{3,200}})'|{user}([^\s"']{{3,200}}))"""
@@ -199,14 +199,14 @@ def _compiled(source: str) -> re.Pattern[str]:
 
 
 def find_in_commands(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """Secrets in the places that commands have for them."""
+    """Yield secrets in the arguments that commands have for them."""
     for literal, option in _OPTIONS:
         done = 0
         for hit in _compiled(option).finditer(text) if literal in text else ():
             if hit.start() < done:
                 continue
             start, done = _line_around(text, hit.start())
-            # The first of each name speaks for all of them: its arguments are sought to the end of the line.
+            # The first of each name is enough: its arguments are searched to the end of the line.
             first = {
                 command[0]: command for command in reversed(list(_COMMAND.finditer(lowered, start, done)))
             }
@@ -215,7 +215,7 @@ def find_in_commands(text: str, lowered: str) -> Iterator[SecretSpan]:
 
 
 def _line_around(text: str, position: int) -> tuple[int, int]:
-    """One command with its continuation lines, as far as a command reasonably goes."""
+    """Return the span of one command with its continuation lines, up to a reasonable length."""
     first = max(0, position - _LONGEST_COMMAND)
     last = min(len(text), position + _LONGEST_COMMAND)
     start = text.rfind("\n", first, position)
@@ -248,7 +248,7 @@ def _is_argument_secret(value: str) -> bool:
 
 @cache
 def _spaced() -> tuple[tuple[str, str], ...]:
-    """Names that only a blank parts from their values; each begins with a literal, and is compiled where that is."""
+    """Return patterns for names separated from their values by a blank; compiled only if their literal occurs."""
     value = r"""[ \t]{1,8}(?:\\{0,4}"([^"\n\\]{3,400})|\\{0,4}'([^'\n\\]{3,400})|([^\s"'`|&;<>\\]{3,4000}))"""
     name = r"[\"']?(?P<name>[\w./:-]{2,80}+)[\"']?"
     return (
@@ -285,21 +285,21 @@ def find_spaced(text: str) -> Iterator[SecretSpan]:
                 yield SecretSpan("secret", match.start(group), match.end(group))
 
 
-# Secrets that their place in code gives away: `auth=("user", "…")`, `IDENTIFIED BY '…'`, AWS pairs.
+# Secrets by their position in code: `auth=("user", "…")`, `IDENTIFIED BY '…'`, AWS pairs.
 
 
 def find_arguments(text: str, lowered: str) -> Iterator[SecretSpan]:
-    """The second half of a pair of credentials in code, and passwords in SQL."""
+    """Yield the second half of credential pairs in code, and passwords in SQL."""
     for openers, literal in ((_PAIR_OPENERS, _SECOND_LITERAL), (_SQL_OPENERS, _FIRST_LITERAL)):
         for opener in openers:
-            for found in re.finditer(re.escape(opener), lowered) if opener in lowered else ():
-                match = literal.match(text, found.end())
+            for start in re.finditer(re.escape(opener), lowered) if opener in lowered else ():
+                match = literal.match(text, start.end())
                 if match and is_secret(match["secret"], "password", "call"):
                     yield SecretSpan("password", match.start("secret"), match.end("secret"))
 
 
 def find_aws_pairs(text: str) -> Iterator[SecretSpan]:
-    """The secret half of an AWS pair has no shape of its own; it stands next to the half that has."""
+    """Yield the secret half of AWS key pairs. It has no recognisable form, but is next to the key id, which has."""
     if "AKIA" not in text and "ASIA" not in text and "[redacted:aws-key]" not in text:
         return
     done = 0

@@ -11,7 +11,7 @@ from holdfast.core.patterns import lazy_regex
 from holdfast.guard import not_secret
 from holdfast.guard.not_secret import MARK_PATTERN, SecretSpan, is_wordlike, mark_of, strip_private
 
-# Taking one secret out can bring another to light; each round takes at least one, few texts need three.
+# Removing one secret can reveal another; each round removes at least one, few texts need three.
 _COLOUR = lazy_regex(r"(\x1b\[[0-9;]*[A-Za-z])")
 _MOST_ROUNDS = 12
 
@@ -30,7 +30,7 @@ _BASE64_SIGNS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0
 _DIGEST_LABEL = lazy_regex(
     r"(?:sha\d{1,3}|md5|h1|integrity|checksum|digest|commit|base64)[\"']?[-:=,/ @]{1,3}[\"']?\Z"
 )
-# A run that no word, number, hash or path makes: letters of both cases and digits, or the like, close together.
+# A run that is not a word, number, hash or path: letters of both cases and digits, or similar, close together.
 _UNEXPLAINED = lazy_regex(
     r"(?<![\w/.+-])(?=[\w+/=.~-]{0,80}\d)(?=[\w+/=.~-]{0,80}[A-Z])(?=[\w+/=.~-]{0,80}[a-z])[\w+/=~-]{16,}(?![\w/])"
     r"|(?i:secret|token|passw|api.?key|credential)[\w\"'\])]*\s*[:=]"
@@ -38,14 +38,14 @@ _UNEXPLAINED = lazy_regex(
 
 
 class Scanner(Protocol):
-    """A second pair of eyes: any other detector of secrets."""
+    """Any other detector of secrets, used as a second pass."""
 
     def scan(self, text: str) -> Iterable[SecretSpan]:
-        """Places in `text` that hold a secret."""
+        """Return the spans in `text` that hold a secret."""
 
 
 class Redactor:
-    """Finds and replaces secrets; the environment's own secrets are handed in as values."""
+    """Finds and replaces secrets. The caller passes the secrets of the environment as values."""
 
     def __init__(self, secrets: Iterable[str] = (), scanner: Scanner | None = None) -> None:
         self._forms = sorted(
@@ -54,9 +54,9 @@ class Redactor:
         self._scanner = scanner
 
     def redact(self, text: str) -> str:
-        """The text with `[redacted:<kind>]` in place of every secret; doing it again changes nothing."""
+        """Replace every secret with `[redacted:<kind>]`; redacting twice changes nothing."""
         if "\x1b" in text:
-            # A colour ends with a letter, which would hide where a token begins.
+            # A colour code ends with a letter, which would hide the start of a token.
             pieces = _COLOUR.split(text)  # text, colour, text …
             pieces[::2] = map(self._redacted, pieces[::2])
             return "".join(pieces)
@@ -64,19 +64,19 @@ class Redactor:
 
     def _redacted(self, text: str) -> str:
         for _ in range(_MOST_ROUNDS):
-            found = self.findings(text)
-            if not found:
+            findings = self.findings(text)
+            if not findings:
                 break
-            text = _replaced(text, found)
+            text = _replaced(text, findings)
         return text
 
     def findings(self, text: str) -> list[SecretSpan]:
-        """All secrets of the text in order, none overlapping, none inside a mark of ours."""
+        """Return all secrets of the text in order, without overlaps, and none inside a redaction mark."""
         candidates = [finding for finding in self._candidates(text) if finding.end > finding.start]
         return _outside_marks(_merged(candidates), text) if candidates else []
 
     def _candidates(self, text: str) -> Iterator[SecretSpan]:
-        # Imported on first use: a process that redacts nothing pays for none of the rules.
+        # Imported on first use: a process that redacts nothing does not pay for the rules.
         from holdfast.guard.named_secrets import find_assignments, find_in_sentences, find_names
         from holdfast.guard.placed_secrets import (
             find_arguments,
@@ -111,7 +111,7 @@ class Redactor:
 
 
 def _merged(findings: list[SecretSpan]) -> list[SecretSpan]:
-    """Overlapping findings become one; the first to begin, or the longest of those, names it."""
+    """Merge overlapping findings; the one that starts first, or the longest of those, names the kind."""
     merged: list[SecretSpan] = []
     for finding in sorted(findings, key=lambda f: (f.start, -f.end)):
         if merged and finding.start < merged[-1].end:
@@ -152,28 +152,28 @@ def _replaced(text: str, findings: list[SecretSpan]) -> str:
     return "".join(pieces)
 
 
-# The secrets a process was started with: exact values, and the forms they take inside other text.
+# The secrets in a process's environment: exact values, and their encodings inside other text.
 
 
 def secrets_of(environ: Mapping[str, str]) -> list[str]:
-    """The values of variables whose names say secret, unless the value plainly is none; longest first."""
-    found = {
+    """Return the values of variables whose names say secret, unless they obviously are not; longest first."""
+    values = {
         value.strip()
         for name, value in environ.items()
         if _TELLING_NAME.search(name.upper())
         and not _HARMLESS_NAME.search(name.upper())
         and _is_worth_hiding(value.strip())
     }
-    return sorted(found, key=lambda value: (-len(value), value))
+    return sorted(values, key=lambda value: (-len(value), value))
 
 
 def _is_worth_hiding(value: str) -> bool:
     if len(value) < _SHORTEST or value.isdigit() or not_secret.is_path(value):
         return False
     if not_secret.is_placeholder(value) and not any(char.isdigit() for char in value):
-        return False  # `changeme` is none; `my-secret-93ab` may be real, and this is its exact value
+        return False  # `changeme` is not a secret; `my-secret-93ab` may be real, and this is its exact value
     if "://" in value:
-        # Only an address that carries something private, such as a password or a hook's id.
+        # Only an address that holds something private, such as a password or the id of a webhook.
         return "@" in value or len(value) > 60
     return not (
         value.isalpha() and len(value) < 12 and (value.islower() or value.istitle() or value.isupper())
@@ -181,7 +181,7 @@ def _is_worth_hiding(value: str) -> bool:
 
 
 def forms_of(secret: str) -> Iterable[str]:
-    """The secret as it is, and as URLs, JSON, HTML and base64 write it."""
+    """Return the secret as it is, and as URLs, JSON, HTML and base64 encode it."""
     from base64 import b64encode
     from html import escape
     from json import dumps
@@ -195,15 +195,15 @@ def forms_of(secret: str) -> Iterable[str]:
 
 
 def cleaner(redactor: Redactor) -> Callable[[str], str]:
-    """The one way to a text that may be stored: without our own injected blocks, private parts and secrets."""
+    """Return the function that makes a text safe to store: it removes injected blocks, private parts and secrets."""
     return lambda text: redactor.redact(strip_private(strip_fences(text)))
 
 
-# A maintained scanner as second pass, where it is installed; its hits pass our own filter first.
+# A maintained scanner as a second pass, if it is installed; its hits pass our own filter first.
 
 
 def load_scanner(cache_dir: str | None = None) -> Scanner | None:
-    """Kingfisher in process, or None where it is missing or broken.
+    """Load Kingfisher into this process; return None if it is missing or broken.
 
     Its rules take seconds to compile; `cache_dir` keeps them between runs. Without one nothing is written.
     """
@@ -213,13 +213,13 @@ def load_scanner(cache_dir: str | None = None) -> Scanner | None:
 
         rules = Rules(cache_dir=cache_dir) if cache_dir else Rules(cache=False)
         return _Filtered(Kingfisher(rules, base64=False))
-    # Native code of others: whatever it raises, redaction goes on with our own rules.
+    # Third-party native code: whatever it raises, redaction continues with our own rules.
     except Exception:
         return None
 
 
 class OnDemand:
-    """A scanner that is loaded when the first text gives reason to: most texts hold nothing it could object to."""
+    """A scanner that is loaded for the first text that may need it: most texts do not."""
 
     def __init__(self, load: Callable[[], Scanner | None]) -> None:
         self._loaded = cache(load)
@@ -230,7 +230,7 @@ class OnDemand:
 
 
 class _Filtered:
-    """The scanner's hits as places in our text, without those that are known to be no secrets."""
+    """Converts the scanner's hits to spans of our text, and drops those that are known not to be secrets."""
 
     def __init__(self, native: Any) -> None:
         self._native = native
@@ -252,12 +252,12 @@ class _Filtered:
 
 
 def _in_characters(data: bytes, spans: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Byte offsets of UTF-8 as positions in the text, counted on from one span to the next."""
+    """Convert UTF-8 byte offsets to positions in the text, counting on from one span to the next."""
     at_byte = at_char = 0
-    for first, last in spans:
-        at_char += len(data[at_byte:first].decode("utf-8", "ignore"))
-        at_byte = first
-        yield at_char, at_char + len(data[first:last].decode("utf-8", "ignore"))
+    for start, end in spans:
+        at_char += len(data[at_byte:start].decode("utf-8", "ignore"))
+        at_byte = start
+        yield at_char, at_char + len(data[start:end].decode("utf-8", "ignore"))
 
 
 def _is_credible(text: str, start: int, end: int) -> bool:
@@ -273,7 +273,7 @@ def _is_credible(text: str, start: int, end: int) -> bool:
 
 
 def _is_part_of_data(text: str, start: int, end: int) -> bool:
-    """A hit in the middle of a longer run of base64 is chance; so is one in a labelled digest."""
+    """Whether a hit is a coincidence: inside a longer run of base64, or in a labelled digest."""
     ahead = text[max(0, start - 80) : start]
     glued = not _BASE64_SIGNS.isdisjoint((ahead[-1:], text[end : end + 1]))
     return glued or bool(_DIGEST_LABEL.search(ahead))

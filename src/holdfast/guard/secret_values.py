@@ -1,4 +1,4 @@
-"""Whether a value that stands under a secret's name is the secret itself."""
+"""Judges whether a value under a secret's name is the secret itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.core.words import word_set as words
 from holdfast.guard import not_secret
 from holdfast.guard.not_secret import is_wordlike, segments
 
-# password: a person's, may be short and wordy. secret: a machine's, looks random. weak: only if very random.
+# password: chosen by a person, may be short and wordy. secret: generated, looks random. weak: only if very random.
 Strength = Literal["password", "secret", "weak"]
 
 _PASSWORD_ENDINGS = ("password", "passwd", "passphrase", "passwort", "kennwort", "passcode")
@@ -44,7 +44,7 @@ _WEAK = words(
     key sig salt dsn otp
     """
 )
-# A last word that does not change what the thing is: FOO_TOKEN_PROD, SECRET_KEY_BASE, api_key_2.
+# A last word that does not change the meaning: FOO_TOKEN_PROD, SECRET_KEY_BASE, api_key_2.
 _TAILS = words(
     """
     old new prod dev live test testing staging stage value val str string text raw plain plaintext b default
@@ -52,7 +52,7 @@ _TAILS = words(
     previous prev eu us
     """
 )
-# Before `token` or `key` these make it a mark in a text, a place in a list, or something public.
+# Before `token` or `key` these make it a mark in a text, a position in a list, or something public.
 _HARMLESS_BEFORE = words(
     """
     public pub primary foreign sort partition cache max min num total input output prompt completion page
@@ -82,10 +82,10 @@ _SCHEME = lazy_regex(
 )
 
 
-@lru_cache(maxsize=2048)  # the options of commands come again and again
+@lru_cache(maxsize=2048)  # the options of commands repeat
 def classify(name: str) -> Strength | None:
-    """How strongly this name claims that its value is a secret; None when it does not."""
-    parts = [w for part in _CAMEL.split(name[-80:]) if part for w in _words_of(part)]
+    """Return how strongly a name claims that its value is a secret; None if it does not."""
+    parts = [word for part in _CAMEL.split(name[-80:]) if part for word in _words_of(part)]
     if parts[-2:] == ["connection", "string"]:
         return "secret"
     while len(parts) > 1 and (parts[-1].isdigit() or parts[-1] in _TAILS):
@@ -115,17 +115,17 @@ def classify(name: str) -> Strength | None:
 def _words_of(part: str) -> list[str]:
     if not part.isascii():
         return [part.lower()]
-    # API_KEY and APIKey both come out as api, key; DBPassword as db, password.
+    # API_KEY and APIKey both become api, key; DBPassword becomes db, password.
     return [word.lower() for word in segments(part)]
 
 
 def is_shouted(name: str) -> bool:
-    """Written as environment variables are: capitals and underscores."""
+    """Whether a name is written as environment variables are: capitals and underscores."""
     return name.isupper() and len(name) >= 3
 
 
 class _Makeup:
-    """What a value is made of."""
+    """Counts of the kinds of characters in a value."""
 
     __slots__ = ("digits", "letters", "lower", "symbols", "upper")
 
@@ -139,7 +139,7 @@ class _Makeup:
 
 
 def is_secret(value: str, strength: Strength, style: Style) -> bool:
-    """Judge one value; the less a name and a notation promise, the more random it must be."""
+    """Judge one value: the weaker its name and notation, the more random it must be."""
     core = value.rstrip(_SENTENCE_END) if style in _UNQUOTED else value
     if "\\" in core:
         core = _ESCAPE.sub(" ", core).strip()
@@ -172,7 +172,7 @@ def _is_very_random(value: str) -> bool:
 
 
 def _is_listy(value: str) -> bool:
-    """Composite keys and addresses: several short readable parts joined by a mark."""
+    """Whether a value is a composite key or an address: several short readable parts joined by a separator."""
     parts = re.split(r"[:/|@.#-]", value)
     return len(parts) > 2 and max(len(part) for part in parts) < _WEAK_LENGTH - 4
 
@@ -202,7 +202,7 @@ def _is_password_in_prose(value: str, makeup: _Makeup) -> bool:
 
 
 def _is_numbered_name(value: str) -> bool:
-    """`arg1`, `sha256`, `user_v2`: an identifier that happens to carry a number."""
+    """Whether a value is an identifier with a number: `arg1`, `sha256`, `user_v2`."""
     return (
         value.isidentifier()
         and is_wordlike(value)
@@ -236,7 +236,7 @@ def _is_machine_secret(value: str, style: Style) -> bool:
 
 
 def _is_secret_with_spaces(value: str, strength: Strength) -> bool:
-    """Mostly labels and messages; but app passwords come in fours, seed phrases in dozens of words."""
+    """Judge a value with spaces: mostly a label or a message, but app passwords and seed phrases have spaces too."""
     words = value.split()
     if strength == "weak" or len(words) > 30:
         return False
@@ -251,6 +251,6 @@ def _is_secret_with_spaces(value: str, strength: Strength) -> bool:
 
 
 def without_scheme(value: str) -> int:
-    """How many characters of `Bearer abc…` come before the secret."""
+    """Return how many characters of `Bearer abc…` come before the secret."""
     match = _SCHEME.match(value)
     return match.end() if match else 0

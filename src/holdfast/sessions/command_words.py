@@ -1,4 +1,4 @@
-"""The text of a command in a rule: its essential words, without the numbers, hashes and files of one session."""
+"""Writes a command as a rule shows it: its essential words, without the numbers, hashes and files of one session."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from holdfast.sessions.prose import contains_any
 
 LONGEST = 90
 LONGEST_REASON = 80
-MOST_PLAIN = 4  # words that are no flags: program, subcommand, task
+MOST_PLAIN = 4  # words that are not flags: program, subcommand, task
 REST = "…"
 _NUMBER = lazy_regex(r"#?\d+")
 _HASH = lazy_regex(r"[0-9a-f]{7,40}(?:\^|~\d+)?")
@@ -40,21 +40,24 @@ _NOISE = names("-v -vv -q -s -x --verbose --quiet --silent --color --no-color -c
 _PICKS_TEST = lazy_regex(
     r"--?(?:run|k|t|grep|testNamePattern|testPathPatterns?|test-name-pattern|testify\.m)\Z"
 )
-_ANYWHERE_BELOW = lazy_regex(  # finds the package, or the task, from every folder of the checkout
+_ANYWHERE_BELOW = lazy_regex(  # works from every folder of the checkout
     r"(?:pnpm|yarn|npm) (?:.* )?(?:--filter|-F|--workspace|-w|workspace)[ =]|(?:mise run|just|turbo|nx) "
 )
 _PICKS_PACKAGE = frozenset(
     ["--filter", "-F", "--workspace", "-w", "--package", "--project", "--prefix", "-C", "--cwd"]
 )
 _PACKAGE = lazy_regex(r"@[\w.-]+/[\w.-]+|[a-z][\w-]*")
-_SHORT_FOR = {"-w": ("npm", "pnpm", "yarn"), "-F": ("pnpm",)}  # letters that mean other things elsewhere
+_SHORT_FOR = {
+    "-w": ("npm", "pnpm", "yarn"),
+    "-F": ("pnpm",),
+}  # letters that mean something else for other programs
 _ANYWHERE = names(  # options with a value that stand before, or within, what a program is asked to do
     "-C -R --repo --git-dir --work-tree --prefix --dir --directory --cwd --filter -F --workspace --namespace"
     " --context --kubeconfig --profile --region --project-directory --chdir"
 )
 _LETTER = lazy_regex(r"-\w")
 _HOME = lazy_regex(r"\A/(?:home|Users)/[^/]+/")
-_GIVEN = lazy_regex(r".{21}|-.*-")  # a name that somebody gave: no subcommand is called so
+_GIVEN = lazy_regex(r".{21}|-.*-")  # a name that a person gave: no subcommand looks like this
 _CARGO_TEST = lazy_regex(r"(?:test|t|nextest run)\b")
 _IDENTIFIER = lazy_regex(r"[a-z_][\w:]*")
 _TAKES_VALUE = names("-timeout --timeout -count -p -j --jobs --reporter -parallel --maxfail -c -C")
@@ -75,7 +78,7 @@ _PACKAGES = lazy_regex(r"\b(?:install|add|i|sync|ci)\s+(?!-)[^\s-]")
 
 
 def rule_text(part: Simple, keep: tuple[str, ...] = (), *, paths: bool = False) -> str:
-    """A simple command for a rule. Words in `keep` stay as they are; so do files when they are the point."""
+    """Write a simple command for a rule. Words in `keep` stay as they are; so do files if `paths` is set."""
     words = [
         name_of(part.words[0])
         if not paths and is_session_specific(part.words[0])
@@ -96,21 +99,21 @@ def rule_text(part: Simple, keep: tuple[str, ...] = (), *, paths: bool = False) 
     line = " ".join(words)
     if len(line) > LONGEST:
         line = line[:LONGEST].rpartition(" ")[0] + f" {REST}"
-    matters = part.directory not in ("", ".") and not is_outside_checkout(part)
-    return f"cd {part.directory} && {line}" if matters else line
+    needs_directory = part.directory not in ("", ".") and not is_outside_checkout(part)
+    return f"cd {part.directory} && {line}" if needs_directory else line
 
 
 def with_flags(part: Simple, tried: Simple, token: str = "") -> str:
-    """The same subcommand with the option that took the other's place; plain when that was only left out.
+    """Write the subcommand with the option that replaced the wrong one, or without any if it was only left out.
 
-    '' where it is not clear: several options are new and none has a similar name, or a letter that meant something to
-    the program was left out together with its value.
+    Returns '' if that is unclear: several options are new and none has a similar name, or a short option was left out
+    together with its value.
     """
     old = {unquoted(word).partition("=")[0] for word in tried.words}
-    given = [unquoted(word) for word in part.words if word.startswith("-") and word != "--"]
-    new = [word for word in given if word.partition("=")[0] not in old]
-    # Of several new options none is known to replace the old one: it counts as left out. So it does where the new one
-    # has the same letters: `grep -nP` became `grep -n`.
+    options = [unquoted(word) for word in part.words if word.startswith("-") and word != "--"]
+    new = [word for word in options if word.partition("=")[0] not in old]
+    # With several new options it is unknown which replaces the old one: it counts as left out. The same applies if the
+    # new one has the same letters: `grep -nP` became `grep -n`.
     letters = "".join(word.lstrip("-") for word in old if word.startswith("-") and not word.startswith("--"))
     part_of = len(new) == 1 and not new[0].startswith("--") and all(sign in letters for sign in new[0][1:])
     swapped = (
@@ -120,31 +123,31 @@ def with_flags(part: Simple, tried: Simple, token: str = "") -> str:
     if token.startswith("-") and not swapped and lost:
         return ""
     flags = [_general(word, (), False) + _value_of(part, word) for word in swapped]
-    both = zip(subject_of(part).split(), subject_of(tried).split(), strict=False)
-    asked = [word for word, other in takewhile(lambda pair: pair[0] == pair[1], both)]
-    if len(asked) < 2 < len(subject_of(tried).split()) or (
-        len(asked) == 2 and len(subject_of(tried).split()) > 2
+    pairs = zip(subject_of(part).split(), subject_of(tried).split(), strict=False)
+    shared = [word for word, other in takewhile(lambda pair: pair[0] == pair[1], pairs)]
+    if len(shared) < 2 < len(subject_of(tried).split()) or (
+        len(shared) == 2 and len(subject_of(tried).split()) > 2
     ):
-        asked = subject_of(part).split()  # another subcommand took its place
-    return " ".join([*asked, *flags])[:LONGEST]
+        shared = subject_of(part).split()  # another subcommand replaced it
+    return " ".join([*shared, *flags])[:LONGEST]
 
 
 def _called_alike(token: str, word: str) -> bool:
     """Whether two long options share a word: `--out-format` and `--output.json.path`."""
-    some, other = (re.findall(r"[a-z]{3,}", text.partition("=")[0]) for text in (token, word))
-    return any(one.startswith(two) or two.startswith(one) for one in some for two in other)
+    old_words, new_words = (re.findall(r"[a-z]{3,}", text.partition("=")[0]) for text in (token, word))
+    return any(old.startswith(new) or new.startswith(old) for old in old_words for new in new_words)
 
 
 def _same_words(part: Simple, tried: Simple, token: str) -> bool:
-    """Whether a call has all that another had beside an option and its value."""
+    """Whether a call has all the words of another, apart from an option and its value."""
     words = [unquoted(word) for word in tried.words[1:]]
-    given = next((place for place, word in enumerate(words) if word.partition("=")[0] == token), len(words))
-    plain = [word for place, word in enumerate(words) if word[:1] != "-" and place != given + 1]
+    option = next((index for index, word in enumerate(words) if word.partition("=")[0] == token), len(words))
+    plain = [word for index, word in enumerate(words) if word[:1] != "-" and index != option + 1]
     return set(plain) <= {unquoted(word) for word in part.words}
 
 
 def _value_of(part: Simple, flag: str) -> str:
-    """That a long option has a value which follows it."""
+    """Return a placeholder if a long option is followed by a value, or else ''."""
     words = [unquoted(word) for word in part.words]
     after = words[words.index(flag) + 1 :][:1] if flag in words else []
     return f" {REST}" if flag.startswith("--") and "=" not in flag and after and after[0][:1] != "-" else ""
@@ -175,18 +178,18 @@ def is_session_specific(text: str) -> bool:
 
 
 def home_relative(path: str) -> str:
-    """A path as any session of this user may know it; '' for one that is only of the moment."""
+    """Write a path relative to the home directory; return '' for a temporary one."""
     path = _HOME.sub("~/", path)
     return "" if is_session_specific(path) else path
 
 
 def is_outside_checkout(part: Simple) -> bool:
-    """Whether a command runs in a directory outside of the checkout: what works there says nothing of here."""
+    """Whether a command runs outside of the checkout: what works there says nothing about this repository."""
     return bool(_AWAY.match(part.directory)) or is_session_specific(part.directory)
 
 
 def subject_of(part: Simple, until: str = "") -> str:
-    """The program and what it is asked to do: words before the one in question, without flags and files."""
+    """Return the program and its subcommand: the words before `until`, without flags and files."""
     words = [name_of(part.words[0])]
     value = False
     for word in part.words[1:]:
@@ -195,7 +198,7 @@ def subject_of(part: Simple, until: str = "") -> str:
             value = False
             continue
         if text in _ANYWHERE and text != until:
-            value = True  # `git -C web push`: what it is asked to do comes after
+            value = True  # `git -C web push`: the subcommand comes after the value
             continue
         if text == until or len(words) == 3 or text.isupper() or _GIVEN.search(text):
             break
@@ -208,7 +211,7 @@ def subject_of(part: Simple, until: str = "") -> str:
 
 
 def short_reason(line: str) -> str:
-    """A tool's complaint, short, without paths of one machine; '' for text that instructs its reader."""
+    """Shorten a tool's message and drop machine-specific paths; return '' for text that instructs its reader."""
     text = " ".join(word for word in line.replace("`", "'").split() if not is_session_specific(word))
     if instructs(text):
         return ""
@@ -219,7 +222,7 @@ def short_reason(line: str) -> str:
 
 
 def purpose_of(part: Simple) -> str:
-    """What a command is for: test, one test, build, lint, types, format, generate, setup, run; '' for others."""
+    """Return the purpose: test, one test, check, build, lint, types, format, generate, setup, run; '' for others."""
     program = part.program
     text = part.text
     kind = checks.check_kind(text)
@@ -245,7 +248,7 @@ def purpose_of(part: Simple) -> str:
 
 
 def formats(part: Simple) -> bool:
-    """Whether a command formats code, or asks whether it is formatted."""
+    """Whether a command formats code, or checks whether it is formatted."""
     return bool(_FORMATS.search(part.text))
 
 
@@ -256,7 +259,7 @@ def picks_a_test(part: Simple) -> bool:
 
 
 def _test_named(part: Simple) -> str:
-    """A test that is named without a flag, as cargo takes it."""
+    """Return a test that is named without a flag, as cargo allows."""
     words = part.words
     if part.program != "cargo" or len(words) < 3 or not _CARGO_TEST.match(" ".join(words[1:3])):
         return ""
@@ -266,7 +269,7 @@ def _test_named(part: Simple) -> str:
 
 
 def job_text(part: Simple) -> str:
-    """The command as a rule names it: with its flags and directory, without one session's files and tests."""
+    """Write a command as a rule names it: with its flags and directory, without one session's files and tests."""
     words: list[str] = []
     skip, named = "", _test_named(part)
     for word in part.words:
@@ -302,9 +305,9 @@ def job_text(part: Simple) -> str:
         elif text.startswith("//") and ":" in text and part.program == "mise":
             words.append(text)  # a task of another folder, by its name
         elif _PATH.match(text) or "::" in text:
-            place = "<path>"
-            words += [place] if words[-1] != place else []
-        elif len([known for known in words if not known.startswith("-")]) < MOST_PLAIN + 1:
+            placeholder = "<path>"
+            words += [placeholder] if words[-1] != placeholder else []
+        elif len([earlier for earlier in words if not earlier.startswith("-")]) < MOST_PLAIN + 1:
             words.append(text)
         else:
             return ""

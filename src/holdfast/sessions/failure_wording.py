@@ -1,6 +1,6 @@
-"""How tools say that they were called in a wrong way: what is missing, unknown or elsewhere, by name.
+"""Recognises the messages of tools that were called incorrectly: what is missing, unknown or elsewhere, by name.
 
-What fails because the code is wrong is work: compilers, failing tests, conflicts and refusals are no signs.
+Failures caused by the code are not signs: compiler errors, failing tests, conflicts and refusals.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from msgspec import Struct
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.sessions.prose import contains_any, line_around, without_escapes
 
-HEAD, TAIL = 700, 400  # of an output: a tool that is misused says so at once, a wrapper at the end
+HEAD, TAIL = 700, 400  # of an output: a misused tool says so first, a wrapper last
 LONGEST_LINE = 240
 _Q = "['\"`‘’“”]?"
 _NAME = r"(?P<name>[\w@][\w@:./+-]*)"
@@ -174,7 +174,7 @@ _WORDS = (  # noqa: SIM905
     "|ormatter would|style issues|not tidy|gofmt|goimports|gofumpt| fmt|--fix|must be set| arg|o configuration"
     "|primary|set the "
 ).split("|")
-_NEEDED = {  # for each cause, words: every sign of it has one. Asked first, because patterns cost more
+_NEEDED = {  # for each cause, words of which every sign has one. Searched first, because patterns cost more
     "managed": ("externally",),
     "untrusted": ("not trusted",),
     "program": ("not found", "not recognized", "enoent", "not be found"),
@@ -224,38 +224,38 @@ _ECHO = lazy_regex(r"\s*(?:Exit code \d+|[$>+] |(?:\[[\w:.-]+\] )?\$ )")
 
 
 class Sign(Struct, frozen=True):
-    """The cause of a failure, the name in question, and the words of the tool that say so: no more of its line than
-    the sign itself, up to the name: the rest of an output may be any text."""
+    """The cause of a failure, the name in question, and the tool's message: only the sign itself, up to the name,
+    because the rest of an output may be any text."""
 
     cause: str
     name: str
     line: str
 
 
-@cache  # compiled when first needed: most sessions need few of them, and compiling all costs more than reading one
+@cache  # compiled on first use: most sessions need few of them, and compiling all costs more than reading a session
 def _compiled(pattern: str, flags: int) -> re.Pattern[str]:
     return re.compile(pattern, flags)
 
 
 def excerpt(output: str) -> str:
-    """The part of an output in which a tool says what was wrong with the call."""
+    """Return the part of an output in which a tool says what was wrong with the call."""
     if len(output) > HEAD + TAIL:
         output = f"{output[:HEAD]}\n{output[-TAIL:]}"
     return without_escapes(output) if "\x1b" in output else output
 
 
 def said_by_shell(output: str) -> bool:
-    """Whether a shell says in an output that a word of its line was a pattern: so plainly that no program does."""
+    """Whether the shell itself reports that a word was a glob pattern without matches, in words no program uses."""
     ends = output if len(output) <= HEAD + TAIL else f"{output[:HEAD]}\n{output[-TAIL:]}"
     return ("(eval):" in ends or "zsh:" in ends) and _BY_SHELL.search(ends) is not None
 
 
-@lru_cache(maxsize=8)  # one output is asked about several times in a row
+@lru_cache(maxsize=8)  # called several times in a row with the same output
 def signs_in(output: str) -> list[Sign]:
-    """Every sign of an output, the most telling causes first; none where it shows something else that went wrong."""
+    """Return the signs in an output, the most specific causes first; none if it shows another kind of failure."""
     if not output or not contains_any(output, _WORDS) or _NOT_LEARNABLE.search(output):
         return []
-    found: list[Sign] = []
+    signs: list[Sign] = []
     folded = output.lower()
     possible = {cause: contains_any(folded, needed) for cause, needed in _NEEDED.items()}
     for cause, flags, text in _SIGNS:
@@ -266,23 +266,23 @@ def signs_in(output: str) -> list[Sign]:
             key = "name" if "name" in pattern.groupindex else "why"
             if line_of(output, match.start(key)):
                 name = match["name"].rstrip(".:,") if key == "name" else ""
-                found.append(Sign(cause, name, _words(cause, match, key, name)))
-            if len(found) > 8:
-                return found
-    return found
+                signs.append(Sign(cause, name, _words(cause, match, key, name)))
+            if len(signs) > 8:
+                return signs
+    return signs
 
 
 def _words(cause: str, match: re.Match[str], key: str, name: str) -> str:
-    """The sign in the tool's words, and nothing around it; in ours where anything might stand before the name."""
+    """Return the sign in the tool's words and nothing around it; in ours if any text could precede the name."""
     if cause == "program":
         return f"command not found: {name}"
     if cause == "path":
         return "no such file or directory"
-    said = " ".join((match[key] if key == "why" else match[0]).split()).lstrip(".:,;- ")
-    if key == "why" and sum(said.count(sign) for sign in "`'\"") == 1:
-        said = said.translate({ord(sign): None for sign in "`'\""})
-    quote = said[-len(name) - 1 : -len(name)] if name and said.endswith(name) else ""
-    return said + quote if quote in "'\"`" else said
+    message = " ".join((match[key] if key == "why" else match[0]).split()).lstrip(".:,;- ")
+    if key == "why" and sum(message.count(sign) for sign in "`'\"") == 1:
+        message = message.translate({ord(sign): None for sign in "`'\""})
+    quote = message[-len(name) - 1 : -len(name)] if name and message.endswith(name) else ""
+    return message + quote if quote in "'\"`" else message
 
 
 def line_of(text: str, position: int) -> str:

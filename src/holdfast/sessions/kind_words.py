@@ -1,4 +1,4 @@
-"""What people write when they ask for a kind of work, in several languages. Data for `kind.py`."""
+"""The words that people use to request a kind of work, in several languages. Data for `kind.py`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CONVENTIONAL: dict[str, Kind] = {
     "question": Kind.EXPLORATION,
 }
 
-# A word in the name of a slash command, and what the command is for.
+# A word in the name of a slash command, and the kind of work that it requests.
 SLASH_COMMANDS: tuple[tuple[str, Kind], ...] = (
     ("review", Kind.REVIEW),
     ("refactor", Kind.REFACTOR),
@@ -67,7 +67,7 @@ _TEST_NOUN = (
     r"(?:unit |integration |e2e |regression |end-to-end |smoke |snapshot )?(?:tests?|"
     r"test cases?|specs?|test coverage|coverage)"
 )
-# Words between a verb and its object; a joining word ends the object.
+# Words between a verb and its object; a conjunction ends the object.
 _OBJECT = r"(?:(?!(?:with|and|for|to|in|that|so|then|which|from)\b)[\w'’`./-]+ ){0,4}?"
 _CI = (
     r"(?:(?<![:\w-])ci(?!\w)|ci/cd|lint(?:er|ing|s)?|eslint|ruff|mypy|prettier|"
@@ -107,7 +107,7 @@ QUESTION = PrefilteredRegex(
     r"are|does|do|did|was|would))\b|\?\s*$",
     re.IGNORECASE,
 )
-# Opens a question outright; a verb further on is then what the question is about, unless it is requested.
+# Openings of a question; a later verb is then its topic, unless it is requested.
 PURE_QUESTION = PrefilteredRegex(
     r"^\W*(?:q: *|so |and |but |hmm\w* |(?:on|in|at|for) )*(?:why|how|what(?! (?:i|"
     r"we)\b| i['’])|what['’]?s|whats|where|when (?:is|are|does|do|did|will|was)|"
@@ -127,7 +127,7 @@ POLITE = lazy_regex(
     r"we (?:need|should|want)(?: to)?|help me|now|ok(?:ay)?|hey|hi|then|just|also|first|claude)\b[\s,.-]*)+",
     re.IGNORECASE,
 )
-# Running things changes nothing in the checkout that would have a kind of its own.
+# Running something does not change the checkout, so it has no kind of its own.
 OPERATION = PrefilteredRegex(
     r"^\W*(?:run|start|execute|launch|push|commit|merge|rebase|pull|fetch|checkout|"
     r"check out|switch to|open|publish|deploy|release|stop|restart|install|"
@@ -139,11 +139,11 @@ OPERATION = PrefilteredRegex(
 
 
 def _said(words: str, pattern: str) -> PrefilteredRegex:
-    """A way to ask; every match contains one of the words. '' where they would be too many or too common."""
+    """Build a pattern; every match contains one of the words. '' if they would be too many or too common."""
     return PrefilteredRegex(pattern, re.IGNORECASE, words=words)
 
 
-# Strong: decides whatever was edited. The earliest in the text wins; at the same place, the earlier listed.
+# Strong: decides, whatever was edited. The earliest match in the text wins; on a tie, the first listed.
 STRONG: tuple[tuple[Kind, str, PrefilteredRegex], ...] = (
     (
         Kind.REVIEW,
@@ -305,7 +305,7 @@ STRONG: tuple[tuple[Kind, str, PrefilteredRegex], ...] = (
 )
 
 
-# Weak: says that something shall change; what was edited may know better.
+# Weak: requests a change; the edited files may overrule it.
 WEAK: tuple[tuple[Kind, str, PrefilteredRegex], ...] = (
     (
         Kind.FEATURE,
@@ -332,7 +332,7 @@ WEAK: tuple[tuple[Kind, str, PrefilteredRegex], ...] = (
 )
 
 
-# Languages that the patterns above cannot read: verbs and nouns that ask for a kind.
+# Languages that the patterns above do not cover: verbs and nouns that request a kind.
 OTHER_LANGUAGES: tuple[tuple[Kind, PrefilteredRegex], ...] = (
     (
         Kind.TEST,

@@ -1,4 +1,4 @@
-"""Prose taken apart: what a person wrote without what they pasted, and an agent's message as statements."""
+"""Splits prose: separates what a person wrote from what they pasted, and an agent's message into statements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.core.stopwords import FILLER
 
-LOOK_AT = 20_000  # characters; a goal is said at the beginning
+LOOK_AT = 20_000  # characters; a prompt states its goal first
 
 _HOST_TAGS = lazy_regex(
     r"system[-_]?\w*|command-(?:name|message|contents)|local-command-\w+|bash-\w+|ide_\w+|user-prompt-submit-hook|"
@@ -27,7 +27,7 @@ _ASKING_TAGS = lazy_regex(
     re.IGNORECASE,
 )
 _TAG = lazy_regex(r"<(/?)([A-Za-z][\w.:-]{0,60})(?:\s[^<>]{0,400})?>")
-GAP = "[…]"  # where something was taken out of the middle of a sentence
+GAP = "[…]"  # stands for text removed from the middle of a sentence
 _SECRET_MARKER = lazy_regex(r"\[(?:redacted|forgotten)[^\]\n]{0,80}\]", re.IGNORECASE)
 _ESCAPE = lazy_regex(
     r"(?:\x1b|\\u001b|\\x1b|\\033|\\e)(?:\[[0-9;?]{0,20}[A-Za-z]|\][^\x07\n]{0,200}\x07)|\[\d{1,2}(?:;\d{1,3}){0,4}m(?!\])",
@@ -95,14 +95,14 @@ _COMPLAINT = PrefilteredRegex(
     r"error|fail|exception|panic|fatal|cannot|could not|denied|not found|timed? ?out", re.IGNORECASE
 )
 
-SHORTEST, LONGEST = 24, 280  # of a sentence that says something, and says it at a glance
+SHORTEST, LONGEST = 24, 280  # of a sentence that is meaningful, and readable at a glance
 SHORTEST_ITEM = 16  # of a point on a list
 _CODE_FENCE = ("```", "~~~")
 _HEADING = lazy_regex(r"#{1,6}\s+(.+)")
 _LABEL = lazy_regex(r"(?:\*\*|__)([^*_\n]{3,60}?):?(?:\*\*|__):?\s*(.*)")
 _NUMBERED_HEADING = lazy_regex(r"(?:\d+\.\s+)?([A-Z][\w'’/& -]{2,50}):")
 _ITEM = lazy_regex(r"(\s*)(?:[-*•+]|\d+[.)])\s+(?:\[([ xX])\]\s+)?(.+)")
-# What stands before the blank is asked after it: a pattern that begins with a set is several times as fast.
+# The lookbehind follows the blank: a pattern that begins with a character set is several times as fast.
 _SENTENCE_END = lazy_regex(
     r"\s(?<=[.!?].)(?<!e\.g\..)(?<!i\.e\..)(?<!vs\..)(?<!etc\..)\s*(?=[A-Z`\"'(*_])", re.DOTALL
 )
@@ -155,7 +155,7 @@ class Prose(NamedTuple):
 
 
 def unwrap_prompt(prompt: str) -> str:
-    """A prompt without the tagged blocks that a host put before it; whole where nothing follows them."""
+    """Remove the tagged blocks that a host put before a prompt; keep it whole if nothing follows them."""
     text = prompt
     while (text[:1] == "<" or text[:1].isspace()) and (tag := _TAG.match(text := text.lstrip())):
         if tag[1] or _ASKING_TAGS.fullmatch(tag[2]):
@@ -176,9 +176,9 @@ def _end_of_block(text: str, name: str) -> int | None:
     return None
 
 
-@lru_cache(maxsize=32)  # the same goal is asked for its words and for its kind
+@lru_cache(maxsize=32)  # called for the keywords and for the kind of the same goal
 def prose_of(goal: str) -> Prose:
-    """The lines of `goal` that a person wrote. Never raises, whatever the text holds."""
+    """Return the lines of `goal` that a person wrote. Never raises, whatever the text holds."""
     text = _cleaned(goal.lstrip()[:LOOK_AT])
     kept = _sorted_lines(_without_tags(text, unwrap_unknown=False))
     if not kept.lines:
@@ -187,7 +187,7 @@ def prose_of(goal: str) -> Prose:
 
 
 def _cleaned(text: str) -> str:
-    """NFC, full-width letters narrowed, invisible and control characters gone, markers of removal gone."""
+    """Normalise to NFC, narrow full-width letters, and drop invisible and control characters and redaction marks."""
     text = without_escapes(text)
     text = _UNUSUAL.sub(_plain_character, text.replace("\r\n", "\n").replace("\r", "\n"))
     text = _MARKER.sub(" ", _SECRET_MARKER.sub(GAP, unicodedata.normalize("NFC", text)))
@@ -198,7 +198,7 @@ def _cleaned(text: str) -> str:
 
 
 def without_escapes(text: str) -> str:
-    """A text without the codes of colours, real ones, written out, or left over where a tool lost their sign."""
+    """Remove colour codes: real ones, escaped ones, and those that lost their escape character."""
     return _ESCAPE.sub("", text) if "[" in text or "\x1b" in text else text
 
 
@@ -213,12 +213,12 @@ def _plain_character(found: re.Match[str]) -> str:
 
 
 def _without_tags(text: str, *, unwrap_unknown: bool) -> str:
-    """Tagged blocks go with their content, unless the tag says that the content is what is asked."""
+    """Remove tagged blocks with their content, unless the tag marks the content as the request."""
     tags = list(_TAG.finditer(text))
     closes_at: dict[str, list[int]] = {}
-    for at, tag in enumerate(tags):
+    for number, tag in enumerate(tags):
         if tag[1]:
-            closes_at.setdefault(tag[2], []).append(at)
+            closes_at.setdefault(tag[2], []).append(number)
     kept: list[str] = []
     position = index = 0
     while index < len(tags):
@@ -302,9 +302,9 @@ def _looks_pasted(line: str) -> bool:
 
 
 class ReportLine(Struct, frozen=True, gc=False):
-    """`heading` is in lower case; `item` says that it is a point of a list, `done` that it was ticked off.
+    """`heading` is in lower case; `item` marks a list item, `done` one that is ticked off.
 
-    `depth` is how far a point is indented below the first ones of its list.
+    `depth` is the indentation relative to the first items of the list.
     """
 
     heading: str
@@ -344,10 +344,10 @@ def statements(text: str) -> Iterator[ReportLine]:
             margin = indent if margin < 0 else min(margin, indent)
             yield ReportLine(heading, plain(match[3]), True, indent - margin, (match[2] or " ") != " ")
         elif title := _title(line, bare):
-            heading, said = title
+            heading, rest = title
             margin = -1
-            if said:
-                yield from _sentences(heading, said)
+            if rest:
+                yield from _sentences(heading, rest)
         else:
             paragraph.append(bare)
     if paragraph:
@@ -355,7 +355,7 @@ def statements(text: str) -> Iterator[ReportLine]:
 
 
 def _title(line: str, bare: str) -> tuple[str, str] | None:
-    """A heading, and what stands on its line after it."""
+    """Return a heading and the text after it on its line."""
     if bare[0] == "#" and (match := _HEADING.fullmatch(bare)):
         return _folded(match[1]), ""
     if bare[0] in "*_" and (match := _LABEL.fullmatch(bare)):
@@ -377,7 +377,7 @@ def sentences(text: str) -> list[str]:
 
 
 def plain(text: str) -> str:
-    """One line without emphasis, links and leading signs; code spans stay."""
+    """Join a text to one line without emphasis, links and leading punctuation; code spans stay."""
     if "](" in text:
         text = _LINK.sub(r"\1", text)
     if "**" in text or "__" in text:
@@ -392,24 +392,24 @@ def _folded(heading: str) -> str:
 
 
 def content_words(text: str) -> int:
-    """How many different words of a text name something."""
+    """Count the distinct content words of a text."""
     return len({word for word in _CONTENT.findall(text.casefold()) if word not in FILLER})
 
 
 def names_something(text: str, fewest: int) -> bool:
-    """Whether a sentence without a name of code has enough plain words for a subject."""
+    """Whether a sentence that names no code has enough content words for a subject."""
     return content_words(text) >= fewest and not _DEICTIC.search(text)
 
 
 def capitalised(text: str) -> str:
-    """With a capital at the start, where a plain word stands there and no name of a file or of code."""
+    """Capitalise a text, unless it begins with the name of a file or of code."""
     return text[:1].upper() + text[1:] if _PLAIN_WORD.match(text) else text
 
 
 def stands_alone(text: str, *, named: bool = True) -> bool:
-    """Whether a sentence can be understood by someone who was not there.
+    """Whether a sentence can be understood without its context.
 
-    `named` asks for a name of code, a number or a quotation in it: a caller that does not ask
+    `named` requires a name of code, a number or a quotation in it: a caller that passes False
     has checked that the sentence names its subject.
     """
     return (
@@ -422,7 +422,7 @@ def stands_alone(text: str, *, named: bool = True) -> bool:
 
 
 def is_whole(text: str) -> bool:
-    """Whether a text can be a sentence at all: told by its length and its signs, which costs next to nothing."""
+    """Whether a text can be a sentence at all, by its length and punctuation: a cheap test."""
     return (
         len(text) >= SHORTEST and text[-1] not in ":?…" and text.count(" ") >= 4 and text.count("`") % 2 == 0
     )
@@ -440,11 +440,11 @@ def contains_any(text: str, words: Iterable[str]) -> bool:
 
 
 def line_around(text: str, position: int) -> str:
-    """The line of a text that a position is in."""
+    """Return the line of a text at a position."""
     end = text.find("\n", position)
     return text[text.rfind("\n", 0, position) + 1 : end if end >= 0 else len(text)]
 
 
 def whole_lines(text: str, limit: int) -> str:
-    """At most so much of a text, without the line in which it was cut: the same before and after a seal."""
+    """Cut a text to the last complete line within the limit: the result is the same before and after a seal."""
     return text if len(text) < limit else text[: limit - 1].rpartition("\n")[0]
