@@ -1,4 +1,4 @@
-"""Indentation, quotes, line length and semicolons: what a formatter is configured for, else what the code shows."""
+"""Indentation, quotes, line length and semicolons: from the formatter's configuration, else from the code."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _single_quote(value: Any) -> str | None:
     return None if value is None else "single quotes" if value else "double quotes"
 
 
-# Category, field, and how a value reads; of several fields of a category the first that says something counts.
+# Category, field, and how to display its value; the first field of a category that has a value counts.
 _Fields = tuple[tuple[str, str, Callable[[Any], str | None]], ...]
 _RUSTFMT: _Fields = (
     ("line_length", "max_width", _number),
@@ -63,7 +63,7 @@ _PRETTIER: _Fields = (
     ("indent", "tabWidth", _spaces),
 )
 _FLAKE8 = ("line_length", "{}", r"^max[-_]line[-_]length\s*=\s*(\d+)", "max-line-length")
-# Language, file, and what a pattern finds in it: category, value, pattern, field.
+# Languages, file name, category, value, pattern to search for, field.
 _TEXTS = (
     ("python", r"setup\.cfg", *_FLAKE8),
     ("python", r"\.flake8", *_FLAKE8),
@@ -101,14 +101,14 @@ _BIOME: _Fields = (
     ("quote_style", "javascript.formatter.quoteStyle", _text),
 )
 _JS = ("javascript", "typescript")
-# Endings that a section of .editorconfig names for a language.
+# File extensions of a language in the sections of .editorconfig.
 _GLOBS = {
     "python": ("py",), "javascript": ("js", "jsx", "ts", "tsx"), "typescript": ("ts", "tsx", "js"), "go": ("go",),
     "rust": ("rs",), "java": ("java",), "ruby": ("rb",), "c": ("c", "h"), "cpp": ("cpp", "cc", "h", "hpp"),
     "kotlin": ("kt", "kts"), "csharp": ("cs",), "php": ("php",), "swift": ("swift",), "dart": ("dart",),
     "elixir": ("ex", "exs"), "scala": ("scala",),
 }  # fmt: skip
-# What a formatter does where its configuration does not say.
+# The defaults of formatters.
 _DEFAULTS = {
     "black": {"line_length": "88", "quote_style": "double quotes", "indent": "4 spaces"},
     "prettier": {"line_length": "80", "quote_style": "double quotes", "indent": "2 spaces"},
@@ -122,29 +122,35 @@ _DEFAULTS = {
 def style_conventions(
     ground: Ground, seen: Mapping[str, SourceSigns], tools: Mapping[str, set[str]]
 ) -> list[Convention]:
-    """`tools` names the formatters and linters in use, which decide whose defaults hold."""
+    """`tools` are the formatters and linters in use; they decide which defaults apply."""
     formatters = tools.get("formatter", set())
     shared: dict[
         tuple[str, str], tuple[Convention, list[str]]
     ] = {}  # by category and pattern, with the languages
     for language in ground.main:
-        paths = [path for path, one in seen.items() if one.language == language and not one.is_test]
-        own = [one for one in seen.values() if one.language == language]
+        paths = [path for path, file in seen.items() if file.language == language and not file.is_test]
+        files_of_language = [file for file in seen.values() if file.language == language]
         settings: dict[str, tuple[str, Evidence, float]] = {}
         for category, value, where in _configured(ground, language, formatters):
             settings.setdefault(category, (value, where, 0.97))
         for category, value, where in _by_default(ground, language, formatters):
             settings.setdefault(category, (value, where, 0.7))
-        observed = {"indent": _indent(own), "quote_style": _quotes(own), "line_length": _length(own)}
-        found = [
+        observed = {
+            "indent": _indent(files_of_language),
+            "quote_style": _quotes(files_of_language),
+            "line_length": _length(files_of_language),
+        }
+        conventions = [
             _made(category, settings.get(category), value, next(iter(paths), ""))
             for category, value in observed.items()
         ]
-        for made in filter(None, [*found, _semicolons(own, paths) if language in _JS else None]):
-            shared.setdefault((made.category, made.pattern), (made, []))[1].append(shown(language))
+        for item in filter(
+            None, [*conventions, _semicolons(files_of_language, paths) if language in _JS else None]
+        ):
+            shared.setdefault((item.category, item.pattern), (item, []))[1].append(shown(language))
     several = len(ground.main) > 1
     return [
-        replace(made, scope=", ".join(languages) if several else "") for made, languages in shared.values()
+        replace(item, scope=", ".join(languages) if several else "") for item, languages in shared.values()
     ]
 
 
@@ -158,10 +164,12 @@ def _made(
         value, where, confidence = setting
         agrees = observed is not None and observed[0] == value
         _, count, counter, _ = observed if observed and agrees else ("", 0, 0, "")
-        # A formatter's default counts only where the code keeps to it.
+        # A formatter's default counts only if the code follows it.
         if confidence >= 0.9 or agrees or category == "line_length":
-            sure = confidence + 0.02 * agrees
-            return convention(category, value, sure, where, example=where.field, count=count, counter=counter)
+            total_confidence = confidence + 0.02 * agrees
+            return convention(
+                category, value, total_confidence, where, example=where.field, count=count, counter=counter
+            )
     if observed is None:
         return None
     value, count, counter, example = observed
@@ -176,7 +184,7 @@ def _configured(ground: Ground, language: str, formatters: set[str]) -> Iterator
         for category, field, value_of in fields:
             if value := value_of(field_of(table, field)):
                 yield category, value, Evidence(path, prefix + field)
-    # Where a formatter wraps lines, the bound of a linter does not say where.
+    # If a formatter wraps lines, a linter's limit does not tell the line length.
     if language != "python" or not formatters & {"black", "ruff"}:
         for languages, file, category, form, pattern, field in _TEXTS:
             name = next((name for name in ground.everything if re.fullmatch(file, name)), "")
@@ -189,13 +197,15 @@ def _configured(ground: Ground, language: str, formatters: set[str]) -> Iterator
 def _tables(
     ground: Ground, language: str, formatters: set[str]
 ) -> Iterator[tuple[str, str, dict[str, Any], _Fields]]:
-    """Tables in which a formatter is configured: path, the name of the table in it, table, its fields."""
+    """Tables that configure a formatter: path, prefix of the table in that file, table, its fields."""
     if language == "python":
-        own = ("black",) if "black" in formatters and "ruff" not in formatters else ("ruff", "black")
-        names = (".ruff.toml", "ruff.toml") if "ruff" in own else ()
+        formatter_names = (
+            ("black",) if "black" in formatters and "ruff" not in formatters else ("ruff", "black")
+        )
+        names = (".ruff.toml", "ruff.toml") if "ruff" in formatter_names else ()
         tables = [(path, "", table) for base in names for path, table in ground.tables(base)]
         for path, table in ground.tables("pyproject.toml"):
-            tables += [(path, f"tool.{name}.", field_of(table, f"tool.{name}")) for name in own]
+            tables += [(path, f"tool.{name}.", field_of(table, f"tool.{name}")) for name in formatter_names]
         for path, prefix, table in sorted(tables, key=lambda one: one[0].count("/")):
             yield path, prefix, table, _RUFF
     elif language in _JS:
@@ -211,13 +221,13 @@ def _tables(
 
 
 def _with_biome_defaults(table: dict[str, Any]) -> dict[str, Any]:
-    """Biome's settings, with its own defaults for what it formats and does not find said."""
-    own = field_of(table, "formatter") or {}
-    width, style = own.get("lineWidth"), own.get("indentStyle", "tab")
-    if own.get("enabled") is False or own.get("useEditorconfig"):
+    """Biome's settings, with its own defaults for missing values."""
+    formatter = field_of(table, "formatter") or {}
+    width, style = formatter.get("lineWidth"), formatter.get("indentStyle", "tab")
+    if formatter.get("enabled") is False or formatter.get("useEditorconfig"):
         return {"formatter": {"lineWidth": width}}
     quote = field_of(table, "javascript.formatter.quoteStyle") or "double"
-    indent = "tabs" if style == "tab" else f"{own.get('indentWidth', 2)} spaces"
+    indent = "tabs" if style == "tab" else f"{formatter.get('indentWidth', 2)} spaces"
     return {
         "formatter": {"lineWidth": width, "indentStyle": indent},
         "javascript": {"formatter": {"quoteStyle": f"{quote} quotes"}},
@@ -270,32 +280,32 @@ def _editorconfig(ground: Ground, language: str) -> Iterator[_Setting]:
 
 def _by_default(ground: Ground, language: str, formatters: set[str]) -> Iterator[_Setting]:
     family = FAMILY.get(language, language)
-    own = [found.path for found in ground.manifests if FAMILY.get(found.language, found.language) == family]
-    manifest = next(iter([*own, *(found.path for found in ground.manifests)]), "")
-    name, said = "", ""
+    paths = [file.path for file in ground.manifests if FAMILY.get(file.language, file.language) == family]
+    manifest = next(iter([*paths, *(file.path for file in ground.manifests)]), "")
+    name, note = "", ""
     if language == "python" and formatters & {"black", "ruff"}:
-        name, said = "black", f"default of {'black' if 'black' in formatters else 'ruff'}"
+        name, note = "black", f"default of {'black' if 'black' in formatters else 'ruff'}"
     if language in _JS and "prettier" in formatters and "biome" not in formatters:
-        name, said = "prettier", "default of prettier"
+        name, note = "prettier", "default of prettier"
     if language == "go" or formatters & {"rustfmt", "dart format", "mix format"}:
-        name, said = name or language, said or "default of the formatter"
+        name, note = name or language, note or "default of the formatter"
     for category, value in _DEFAULTS.get(name, {}).items():
-        yield category, value, Evidence(manifest, said)
+        yield category, value, Evidence(manifest, note)
 
 
 def _indent(own: list[SourceSigns]) -> _Observed | None:
-    votes = Counter(one.indent for one in own if one.indent)
+    votes = Counter(file.indent for file in own if file.indent)
     if sum(votes.values()) < 3:
         return None
     winner, count = votes.most_common(1)[0]
-    others = sum(votes.values()) - count
-    if count < 0.75 * (count + others):
+    against = sum(votes.values()) - count
+    if count < 0.75 * (count + against):
         return None
-    return ("tabs" if winner == "tab" else f"{winner} spaces"), count, others, ""
+    return ("tabs" if winner == "tab" else f"{winner} spaces"), count, against, ""
 
 
 def _quotes(own: list[SourceSigns]) -> _Observed | None:
-    single, double = sum(one.single for one in own), sum(one.double for one in own)
+    single, double = sum(file.single for file in own), sum(file.double for file in own)
     if single + double < 30 or max(single, double) < 0.8 * (single + double):
         return None
     winner, example = ("single quotes", "'…'") if single > double else ("double quotes", '"…"')
@@ -303,11 +313,11 @@ def _quotes(own: list[SourceSigns]) -> _Observed | None:
 
 
 def _length(own: list[SourceSigns]) -> _Observed | None:
-    """A limit shows as a cliff: many lines come close to it, hardly any goes over."""
-    lines = sum(one.lines for one in own)
+    """A limit shows as a cliff: many lines come close to it, hardly any exceed it."""
+    lines = sum(file.lines for file in own)
     if lines < 2000:
         return None
-    over = [sum(one.longer[at] for one in own if one.longer) for at in range(len(LENGTHS))]
+    over = [sum(file.longer[at] for file in own if file.longer) for at in range(len(LENGTHS))]
     for at, limit in enumerate(LENGTHS[1:], start=1):
         close = over[at - 1] - over[at] if limit - LENGTHS[at - 1] >= 5 else over[max(at - 2, 0)] - over[at]
         if over[at] <= 0.002 * lines and close >= 4 * max(over[at], 1) and close >= 0.004 * lines:
@@ -316,8 +326,8 @@ def _length(own: list[SourceSigns]) -> _Observed | None:
 
 
 def _semicolons(own: list[SourceSigns], paths: list[str]) -> Convention | None:
-    with_one = sum(one.signs.get("semicolon", 0) > one.lines * 0.1 for one in own)
-    without = sum(one.signs.get("semicolon", 0) <= one.lines * 0.02 and one.lines > 15 for one in own)
+    with_one = sum(file.signs.get("semicolon", 0) > file.lines * 0.1 for file in own)
+    without = sum(file.signs.get("semicolon", 0) <= file.lines * 0.02 and file.lines > 15 for file in own)
     if with_one + without < 5 or max(with_one, without) < 0.8 * (with_one + without):
         return None
     pattern = "semicolons" if with_one > without else "no semicolons"

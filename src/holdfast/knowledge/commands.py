@@ -1,4 +1,4 @@
-"""The commands a repository says it is worked with: from task files, scripts, CI, hooks and contributors' guides."""
+"""The commands that a repository documents: in task files, scripts, CI, hooks and contributors' guides."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from holdfast.knowledge.checkout import text_of
 
 _MOST = 3000
 _LONGEST = 400
-# Where a command stands: what machines and task names run is meant; a guide may be out of date.
+# The kind of file with the command: tasks and CI are reliable, a guide may be out of date.
 TASK, CI, HOOK, GUIDE, README = "task", "ci", "hook", "guide", "readme"
 _NOT_RUN = ("#", "//", "echo ", "if ", "fi", "then", "else", "done", "cd ", "export ", "set ", "mkdir ")
 _PYPROJECT_TASKS = (
@@ -42,7 +42,7 @@ _FENCED = lazy_regex(
     r"^[ \t]*```[ \t]*(?:bash|sh|shell|shell-session|console|zsh|text)?[ \t]*\n([\s\S]*?)```", re.MULTILINE
 )
 _ASCIIDOC = lazy_regex(r"^-{4}\n([\s\S]*?)^-{4}$", re.MULTILINE)
-# Of indented text only commands: after a prompt, or beginning with the name of a tool.
+# Indented text counts only after a prompt, or if it starts with the name of a tool.
 _INDENTED = lazy_regex(
     r"^(?: {2,}|\t)(?:[$%>] +(?P<typed>\S.*)|(?P<told>(?:make|cargo|go|npm|npx|pnpm|yarn|bun|mvn|gradle|"
     r"bundle|rake|pytest|python3?|tox|nox|uv|poetry|hatch|pre-commit|cmake|ctest|meson|ninja|just|"
@@ -55,7 +55,7 @@ _Lines = Iterator[tuple[str, str, str, str]]  # text, field, task, name
 
 
 class RepositoryCommand(Struct, frozen=True):
-    """One shell command, where it stands, and the task it belongs to (`make test`), if any."""
+    """One shell command, its place, and the task it belongs to (`make test`), if any."""
 
     text: str
     path: str
@@ -67,21 +67,23 @@ class RepositoryCommand(Struct, frozen=True):
 
 def commands_of(root: Path, names: list[str], runner: str) -> list[RepositoryCommand]:
     """All commands of these files, in order. `runner` runs a script of package.json: `pnpm`, `npm run`."""
-    found: list[RepositoryCommand] = []
+    commands: list[RepositoryCommand] = []
     for name in names:
         place, read = next((place, read) for pattern, place, read in _READERS if pattern.search(name))
         try:
-            for line, field, task, own in read(text_of(root, name, 600_000), runner):
+            for line, field, task, own_name in read(text_of(root, name, 600_000), runner):
                 if read is _script:
-                    task, own = _task_of_script(name)
+                    task, own_name = _task_of_script(name)
                 elif "/" in name:
-                    task = ""  # a task of a part is not what is run for the whole
-                found += [RepositoryCommand(part, name, field, place, task, own) for part in _parts(line)]
+                    task = ""  # a task of a part does not run the whole project
+                commands += [
+                    RepositoryCommand(part, name, field, place, task, own_name) for part in _parts(line)
+                ]
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
-            pass  # a broken file says nothing
-        if len(found) > _MOST:
+            pass  # a broken file has no commands
+        if len(commands) > _MOST:
             break
-    return found
+    return commands
 
 
 def holds_commands(name: str) -> bool:
@@ -89,7 +91,7 @@ def holds_commands(name: str) -> bool:
 
 
 def _parts(line: str) -> Iterator[str]:
-    """The single commands of a line, without `@` and the like."""
+    """The single commands of a line, without prefixes such as `@`."""
     line = line.replace("\\\n", " ")
     for part in re.split(r"&&|\|\||;|\n", line):
         plain = " ".join(re.sub(r"^\$\{?[A-Z_]+\}?(?=[a-z])", "", part.strip().lstrip("@-+> ")).split())
@@ -99,25 +101,25 @@ def _parts(line: str) -> Iterator[str]:
 
 
 def readme_lines(text: str, runner: str) -> _Lines:
-    """The sections of a README that are for developers; the others are for users."""
-    own = 0
-    kept: list[str] = []
+    """The commands in the sections of a README for developers; other sections are for users."""
+    section_level = 0
+    developer_lines: list[str] = []
     lines = text.split("\n")
     fenced = False
     for at, line in enumerate(lines):
         fenced ^= line.lstrip().startswith("```")
         level = 0 if fenced else _level(line, lines[at + 1] if at + 1 < len(lines) else "")
-        if level and (not own or level <= own):
-            own = level if _FOR_DEVELOPERS.search(line) else 0
-        if own:
-            kept.append(line)
-    yield from guide_lines("\n".join(kept), runner)
+        if level and (not section_level or level <= section_level):
+            section_level = level if _FOR_DEVELOPERS.search(line) else 0
+        if section_level:
+            developer_lines.append(line)
+    yield from guide_lines("\n".join(developer_lines), runner)
 
 
 def _level(line: str, after: str) -> int:
-    """The level of a heading in any of the usual forms; 0 for other lines."""
-    if found := re.match(r"(#{1,6}|={1,5}) \S", line):
-        return len(found.group(1))
+    """The level of a heading in any of the common formats; 0 for other lines."""
+    if match := re.match(r"(#{1,6}|={1,5}) \S", line):
+        return len(match.group(1))
     line, under = line.strip(), after.strip()
     if (
         line
@@ -132,8 +134,8 @@ def guide_lines(text: str, _: str) -> _Lines:
     for block in (*_FENCED.findall(text), *_ASCIIDOC.findall(text)):
         for line in block.split("\n"):
             yield re.sub(r"^\s*[$>%]\s+", "", line).partition("  #")[0], "", "", ""
-    for found in _INDENTED.finditer(_FENCED.sub("", text)):
-        yield (found["typed"] or found["told"]).partition("  #")[0], "", "", ""
+    for match in _INDENTED.finditer(_FENCED.sub("", text)):
+        yield (match["typed"] or match["told"]).partition("  #")[0], "", "", ""
     for line in text.split("\n"):
         for inline in re.findall(r"``?([^`]+)``?", line):
             if _INLINE.fullmatch(inline):
@@ -141,7 +143,7 @@ def guide_lines(text: str, _: str) -> _Lines:
 
 
 def _recipes(text: str, _: str, *, tool: str, heading: str, body: str) -> _Lines:
-    """A file in which the lines below a task's name are what it runs."""
+    """A file in which the lines below a task's name are its commands."""
     name = ""
     for line in text.split("\n"):
         if match := re.match(heading, line):
@@ -155,14 +157,14 @@ def _makefile(text: str, _: str) -> _Lines:
     variables = dict(re.findall(r"^([A-Z_]+)[ \t]*[:?]?=[ \t]*([^\n#]{1,120}?)[ \t]*$", text, re.MULTILINE))
     heading = r"([A-Za-z0-9][\w./-]*)[ \t]*:(?![=:])"
     text = text.replace("\\\n", " ")
-    for line, *rest in _recipes(text, "", tool="make", heading=heading, body=r"(\t.*)"):
+    for line, *recipe in _recipes(text, "", tool="make", heading=heading, body=r"(\t.*)"):
         for _again in range(3):
             line = re.sub(r"\$[({](\w+)[)}]", lambda match: variables.get(match.group(1), ""), line)
-        yield line, rest[0], rest[1], rest[2]
+        yield line, recipe[0], recipe[1], recipe[2]
 
 
 def _matches(text: str, _: str, *, field: str, patterns: tuple[tuple[str, str], ...]) -> _Lines:
-    """What patterns find, each in the form given."""
+    """The matches of patterns, each formatted as given."""
     for pattern, form in patterns:
         for match in re.findall(pattern, text, re.MULTILINE):
             yield form.format(match), field, "", ""
@@ -171,9 +173,9 @@ def _matches(text: str, _: str, *, field: str, patterns: tuple[tuple[str, str], 
 def _package_json(text: str, runner: str) -> _Lines:
     document = json.loads(text)
     for name, script in document.get("scripts", {}).items():
-        # npm writes a script that ends in `exit 1` where there is none yet.
+        # npm's placeholder for a missing script ends in `exit 1`.
         if isinstance(script, str) and not re.search(r"\bexit 1\s*$", script):
-            short = runner.split()[0]  # `bun test` is bun's own runner, and not the script
+            short = runner.split()[0]  # `bun test` is bun's own test runner, not the script
             plain = name in ("test", "start") and short in ("npm", "pnpm", "yarn")
             task = f"{short} {name}" if plain else f"{runner} {name}"
             yield script, f"scripts.{name}", task, name
@@ -197,13 +199,13 @@ def _pyproject(text: str, _: str) -> _Lines:
 
 def _tox_tables(tox: dict[str, Any]) -> _Lines:
     for name, table in {"": tox.get("env_run_base", {}), **tox.get("env", {})}.items():
-        task, own = (f"tox -e {name}", name) if name else ("tox", "test")
+        task, task_name = (f"tox -e {name}", name) if name else ("tox", "test")
         for command in table.get("commands", []):
             yield (
                 " ".join(filter(None, [word if isinstance(word, str) else "" for word in command])),
                 f"env.{name}.commands" if name else "env_run_base.commands",
                 task,
-                own,
+                task_name,
             )
 
 
@@ -215,7 +217,7 @@ def _tasks(table: dict[str, Any], runner: str) -> _Lines:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Commands in the many ways that task files write them."""
+    """Commands in the various notations of task files."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
@@ -244,19 +246,19 @@ def _unquoted(text: str) -> str:
 
 
 def _yaml_runs(text: str, _: str) -> _Lines:
-    """`run:` and `script:` of CI files: on their line, as a block below it, or as a list."""
+    """`run:` and `script:` of CI files: on the same line, as a block below it, or as a list."""
     lines = text.split("\n")
     at = 0
     while at < len(lines):
-        found = re.match(r"(\s*)(?:- )?(?:run|script|before_script|command): ?(.*)$", lines[at])
+        match = re.match(r"(\s*)(?:- )?(?:run|script|before_script|command): ?(.*)$", lines[at])
         at += 1
-        if not found:
+        if not match:
             continue
-        rest = found.group(2).strip()
-        if rest and rest[0] not in "|>":
-            yield _unquoted(rest), "run", "", ""
+        value = match.group(2).strip()
+        if value and value[0] not in "|>":
+            yield _unquoted(value), "run", "", ""
             continue
-        depth = len(found.group(1))
+        depth = len(match.group(1))
         block: list[str] = []
         while at < len(lines) and (not lines[at].strip() or len(lines[at]) - len(lines[at].lstrip()) > depth):
             block.append(lines[at].strip().removeprefix("- "))
@@ -298,13 +300,13 @@ def _nox(text: str, _: str) -> _Lines:
 
 def _task_of_script(name: str) -> tuple[str, str]:
     if "tasks/" in name:
-        own = name.partition("tasks/")[2].replace("/", ":")
-        return f"mise run {own}", own
+        task_name = name.partition("tasks/")[2].replace("/", ":")
+        return f"mise run {task_name}", task_name
     return name if "/" in name else f"./{name}", _SCRIPT_NAME.sub("", name.rpartition("/")[2])
 
 
 def _script(text: str, _: str) -> _Lines:
-    """A script that is called what a task is called: it is run by its path."""
+    """A script with the name of a task, which is run by its path."""
     yield "script:", "", "", ""
     for line in text.replace("\\\n", " ").split("\n")[:200]:
         yield line, "", "", ""

@@ -1,6 +1,6 @@
-"""Sources of live context: what one is, how all are loaded side by side, and what changed between two loads.
+"""Sources of live context: their interface, loading them in parallel, and the changes between two loads.
 
-A source that fails or takes too long is an error of its own; what it reported before stays.
+A source that fails or takes too long gives an error; its last report stays.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from threading import Thread
 
-    # What a source reports: named texts in its own order. Empty: nothing to report.
+    # The report of a source: named texts in order. Empty: nothing to report.
     Value = dict[str, str]
 
-REST_S = 300.0  # how long a slow source is left alone after it was loaded, unless a person asks
+REST_S = 300.0  # a slow source is not loaded again for this long, unless a person asks
 LONGEST_LINE = 300
 FORMAT = 1
 LIMIT_S = 5.0
@@ -47,8 +47,8 @@ class Here:
         self.home = home
         self.now = now
         self.env = env
-        self.memory = memory  # the project's memory; '' where nothing was ever kept
-        self.knowledge = knowledge  # what is kept as knowledge of the repository, read when it is asked for
+        self.memory = memory  # the project's memory; '' if nothing was ever stored
+        self.knowledge = knowledge  # reads the stored knowledge about the repository, on demand
 
 
 class ContextSource:
@@ -56,40 +56,40 @@ class ContextSource:
 
     key = ""
     rest = 0.0
-    whole = True  # whether the last `load` was complete; else the next look loads again, whatever the stamp
+    whole = True  # whether the last `load` was complete; if not, the next one ignores the stamp
 
     def stamp(self, here: Here) -> str:
-        """Cheap to compute, and different when `load` would give something else. '' never counts as the same."""
+        """A cheap value that changes when the result of `load` would change. '' is never equal."""
         return ""
 
     def load(self, here: Here) -> Value:
         raise NotImplementedError
 
     def summary(self, value: Value) -> str:
-        """One line."""
+        """The value in one line."""
         return "; ".join(f"{name} {text}" if text else name for name, text in value.items())
 
     def render(self, value: Value) -> str:
-        """All of it."""
+        """The whole value."""
         return "\n".join(f"{name}: {text}" for name, text in value.items())
 
     def render_update(self, old: Value, new: Value) -> str:
-        """One line: what is different."""
+        """The changes in one line."""
         return "; ".join(differences(old, new))
 
     def render_removal(self, old: Value) -> str:
-        """One line: what is gone."""
+        """The removal in one line."""
         return f"gone: {self.summary(old)}"
 
 
 def differences(old: Value, new: Value) -> list[str]:
     """`name: was → is` for each text that differs."""
-    found = []
+    changes = []
     for name in [*new, *(name for name in old if name not in new)]:
         was, now = old.get(name, ""), new.get(name, "")
         if was != now:
-            found.append(f"{name}: {one_line(was, 80) or 'none'} → {one_line(now, 80) or 'none'}")
-    return found
+            changes.append(f"{name}: {one_line(was, 80) or 'none'} → {one_line(now, 80) or 'none'}")
+    return changes
 
 
 def one_line(text: str, limit: int = LONGEST_LINE) -> str:
@@ -118,7 +118,7 @@ class ContextEntry:
 
 
 class Snapshot:
-    """The entries of one directory, those of sources that had nothing to report included."""
+    """The entries of one directory, including those of sources with nothing to report."""
 
     __slots__ = ("at", "entries", "place")
 
@@ -129,7 +129,7 @@ class Snapshot:
 
 
 def file_name(place: str) -> str:
-    """The file of a directory's context: worktrees share a memory, and each directory has its own."""
+    """The snapshot file of a directory: worktrees share a memory, so each directory has its own file."""
     from binascii import crc32
 
     return f"context-{crc32(place.encode('utf-8', 'surrogatepass')):08x}.json"
@@ -142,20 +142,20 @@ def encode(snapshot: Snapshot) -> bytes:
         key: {"value": entry.value, "stamp": entry.stamp, "at": entry.at}
         for key, entry in snapshot.entries.items()
     }
-    kept = {"format": FORMAT, "place": snapshot.place, "at": snapshot.at, "entries": entries}
-    return json.dumps(kept, separators=(",", ":")).encode()
+    document = {"format": FORMAT, "place": snapshot.place, "at": snapshot.at, "entries": entries}
+    return json.dumps(document, separators=(",", ":")).encode()
 
 
 def decode(data: bytes, place: str) -> Snapshot | None:
-    """None for anything that is not a snapshot of this place: it is derived and is made again."""
+    """The snapshot; None for anything that is not a snapshot of this place. It is derived, and will be rebuilt."""
     import json
 
     try:
-        kept = json.loads(data)
-        if kept["format"] != FORMAT or kept["place"] != place:
+        document = json.loads(data)
+        if document["format"] != FORMAT or document["place"] != place:
             return None
-        entries = {str(key): _entry(entry) for key, entry in kept["entries"].items()}
-        return Snapshot(place, float(kept["at"]), entries)
+        entries = {str(key): _entry(entry) for key, entry in document["entries"].items()}
+        return Snapshot(place, float(document["at"]), entries)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         return None
 
@@ -168,7 +168,7 @@ def _entry(kept: dict[str, object]) -> ContextEntry:
 
 
 class ContextChange:
-    """One source's context is new, different or gone; `text` is the source's own line on it."""
+    """One source's context was added, updated or removed; `text` is the source's own line about it."""
 
     __slots__ = ("key", "kind", "text", "value")
 
@@ -176,7 +176,7 @@ class ContextChange:
         self.kind = kind
         self.key = key
         self.text = text
-        self.value = value  # the new value; None when it is gone
+        self.value = value  # the new value; None if it was removed
 
 
 class Loaded:
@@ -223,22 +223,22 @@ class Registry:
         limit: float = LIMIT_S,
         patient: bool = False,
     ) -> Loaded:
-        """Loads every source at once. `patient`: no person asked, so slow sources are given their rest."""
+        """Loads all sources in parallel. `patient`: no person asked, so slow sources are not loaded too often."""
         from threading import Thread
 
-        before = previous.entries if previous else {}
-        # An entry or an error. A thread that comes too late leaves its answer in a list that is no longer read.
+        old_entries = previous.entries if previous else {}
+        # An entry or an error. A thread that finishes too late appends to a list that is no longer read.
         answers: dict[str, list[ContextEntry | str]] = {key: [] for key in self._sources}
         threads: dict[str, Thread] = {}
         deadline = time.monotonic() + limit
         for key, source in self._sources.items():
-            known = before.get(key)
-            if patient and known is not None and self._rests(source, known, here.now):
-                answers[key] = [known]
+            old_entry = old_entries.get(key)
+            if patient and old_entry is not None and self._rests(source, old_entry, here.now):
+                answers[key] = [old_entry]
             elif (busy := self._busy.get(key)) is not None and busy.is_alive():
                 answers[key] = ["is still busy from the last time"]
             else:
-                threads[key] = Thread(target=_ask, args=(source, here, known, answers[key]), daemon=True)
+                threads[key] = Thread(target=_ask, args=(source, here, old_entry, answers[key]), daemon=True)
                 threads[key].start()
         for key, thread in threads.items():
             thread.join(max(0.0, deadline - time.monotonic()))
@@ -247,7 +247,7 @@ class Registry:
                 answers[key] = [f"took longer than {limit:g} s"]
             else:
                 self._busy.pop(key, None)
-        return self._gathered(answers, before, clean)
+        return self._gathered(answers, old_entries, clean)
 
     def _gathered(
         self,
@@ -257,16 +257,16 @@ class Registry:
     ) -> Loaded:
         entries: dict[str, ContextEntry] = {}
         errors: dict[str, str] = {}
-        for key, found in answers.items():
-            known = before.get(key)
-            answer: ContextEntry | str | None = found[0] if found else "gave no answer"
+        for key, entry_answers in answers.items():
+            old_entry = before.get(key)
+            answer: ContextEntry | str | None = entry_answers[0] if entry_answers else "gave no answer"
             if isinstance(answer, str):
                 errors[key] = clean(one_line(answer)) if clean is not None else one_line(answer)
-                answer = known
-            elif answer is not None and answer is not known:
+                answer = old_entry
+            elif answer is not None and answer is not old_entry:
                 self._loaded_at[key] = time.monotonic()
                 if clean is not None:
-                    answer = ContextEntry(_cleaned(answer.value, clean, known), answer.stamp, answer.at)
+                    answer = ContextEntry(_cleaned(answer.value, clean, old_entry), answer.stamp, answer.at)
             if answer is not None:
                 entries[key] = answer
         return Loaded(entries, errors)
@@ -274,15 +274,15 @@ class Registry:
     def _rests(self, source: ContextSource, known: ContextEntry, now: float) -> bool:
         if key_at := self._loaded_at.get(source.key):
             return time.monotonic() - key_at < source.rest
-        return 0 <= now - known.at < source.rest  # a clock that was set back must not stop the refresh
+        return 0 <= now - known.at < source.rest  # a clock that was set back must not prevent a refresh
 
     def reconcile(self, previous: Snapshot | None, loaded: Loaded) -> list[ContextChange]:
-        """What is new, different or gone, in the order of the sources; unknown ones, which are gone, last."""
-        known = previous.entries if previous else {}
-        before = {key: entry.value for key, entry in known.items() if entry.value}
+        """The changes, in the order of the sources; those of unregistered sources come last."""
+        old_entries = previous.entries if previous else {}
+        old_values = {key: entry.value for key, entry in old_entries.items() if entry.value}
         changes: list[ContextChange] = []
         for key, source in self._sources.items():
-            entry, old = loaded.entries.get(key), before.get(key)
+            entry, old = loaded.entries.get(key), old_values.get(key)
             new = entry.value if entry else None
             if new and old is None:
                 changes.append(ContextChange(ADDED, key, _said(source.summary, new), new))
@@ -290,7 +290,7 @@ class Registry:
                 changes.append(ContextChange(UPDATED, key, _said(source.render_update, old, new), new))
             elif not new and old is not None:
                 changes.append(ContextChange(REMOVED, key, _said(source.render_removal, old), None))
-        for key in sorted(set(before) - set(self._sources)):
+        for key in sorted(set(old_values) - set(self._sources)):
             changes.append(ContextChange(REMOVED, key, "no longer a source", None))
         return changes
 
@@ -298,7 +298,7 @@ class Registry:
 def _ask(
     source: ContextSource, here: Here, known: ContextEntry | None, answer: list[ContextEntry | str]
 ) -> None:
-    """Runs in a thread of its own, so that a failing source does not affect the others."""
+    """Runs in its own thread, so that a failing source does not affect the others."""
     try:
         stamp = source.stamp(here)
         if not isinstance(stamp, str):
@@ -315,41 +315,41 @@ def _ask(
 
 
 def _hashed(stamp: str) -> str:
-    """Stamps are kept, and may hold what was not cleaned: names of branches and files."""
+    """Hashes a stamp: stamps are stored, and may contain uncleaned names of branches and files."""
     from holdfast.core.hashes import blake2b
 
     return blake2b(stamp.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest() if stamp else ""
 
 
 def _checked(value: object) -> Value:
-    """What a source gave, within bounds; TypeError when it is not named texts."""
+    """The value of a source, cut to the limits. Raises TypeError if it is not a dict of texts."""
     if not isinstance(value, dict):
         raise TypeError(f"gave {type(value).__name__} where named texts belong")
-    kept: Value = {}
+    texts: Value = {}
     room = LONGEST_VALUE
     for name, text in value.items():
         if not isinstance(name, str) or not isinstance(text, str):
             raise TypeError("gave something that is not text")
-        if len(kept) == MOST_NAMES or room <= 0:
-            kept["…"] = f"{len(value) - len(kept)} more are left out"
+        if len(texts) == MOST_NAMES or room <= 0:
+            texts["…"] = f"{len(value) - len(texts)} more are left out"
             break
         limit = min(LONGEST_TEXT, room)
-        kept[one_line(name)] = text if len(text) <= limit else text[:limit] + "\n… (the rest is left out)"
+        texts[one_line(name)] = text if len(text) <= limit else text[:limit] + "\n… (the rest is left out)"
         room -= len(text)
-    return kept
+    return texts
 
 
 def _cleaned(value: Value, clean: Callable[[str], str], known: ContextEntry | None) -> Value:
-    """Each text as it may be kept. What was kept before is clean already; loading the rules takes a while."""
-    done = {*known.value, *known.value.values()} if known else set()
+    """Each text cleaned for storage. Stored texts are already clean, and skipping them avoids loading the rules."""
+    cleaned = {*known.value, *known.value.values()} if known else set()
     return {
-        name if name in done else clean(name): text if text in done or text.isdigit() else clean(text)
+        name if name in cleaned else clean(name): text if text in cleaned or text.isdigit() else clean(text)
         for name, text in value.items()
     }
 
 
 def _said(render: Callable[..., str], *values: Value) -> str:
-    """A source's own line; a source that cannot render still lets the change be known."""
+    """The source's own line; a source that cannot render it still reports the change."""
     try:
         text = render(*values)
         return one_line(text) if isinstance(text, str) else "changed"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast.knowledge.context import Here, Value
 
 
-_LIMIT_S = 3.0  # all calls together stay below what a source is given
+_LIMIT_S = 3.0  # all calls together must stay below the time limit of a source
 _LOG_LIMIT_S = 1.0
 _STATUS = (
     "status",
@@ -59,7 +59,7 @@ _PINNED = (
 
 
 class GitSource(ContextSource):
-    """Branch, last commit, how many files are changed, and what is under way: a merge, a rebase."""
+    """Branch, last commit, number of changed files, and an operation in progress such as a merge or a rebase."""
 
     key = "core/git"
 
@@ -69,21 +69,21 @@ class GitSource(ContextSource):
     def stamp(self, here: Here) -> str:
         checkout = find_checkout(here.root)
         standing = _standing(here, checkout) if checkout else {}
-        self._asked = (here, standing)  # `load` follows at once where this stamp is new
+        self._asked = (here, standing)  # if the stamp is new, `load` is called next
         return "|".join(standing.values()) or "no git"
 
     def load(self, here: Here) -> Value:
         if self._asked is None or self._asked[0] is not here:
             self.stamp(here)
-        asked, self._asked = self._asked, None
-        standing = asked[1] if asked else {}
+        stamped, self._asked = self._asked, None
+        standing = stamped[1] if stamped else {}
         self.whole = True
         if not standing.get("commit"):
             return {name: text for name, text in standing.items() if text}
         log = ("log", "-1", "--no-decorate", "--format=%cs%x00%s", standing["commit"], "--")
-        told = ask_git(here.root, log, here.env, _LOG_LIMIT_S)
-        self.whole = told is not None
-        date, _, subject = (told or b"").decode("utf-8", "replace").strip("\n").partition("\0")
+        output = ask_git(here.root, log, here.env, _LOG_LIMIT_S)
+        self.whole = output is not None
+        date, _, subject = (output or b"").decode("utf-8", "replace").strip("\n").partition("\0")
         standing["commit"] = standing["commit"][:_SHORT_ID]
         return {name: text for name, text in {**standing, "date": date, "subject": subject}.items() if text}
 
@@ -104,8 +104,8 @@ class GitSource(ContextSource):
         if old.get("commit") != new.get("commit") and new.get("commit"):
             parts.append(f"now at {new['commit']}: {new.get('subject', '')}")
         if old.get("under way") != new.get("under way"):
-            done = f"{old.get('under way')} ended"
-            parts.append(f"{new['under way']} under way" if new.get("under way") else done)
+            ended = f"{old.get('under way')} ended"
+            parts.append(f"{new['under way']} under way" if new.get("under way") else ended)
         if old.get("changed") != new.get("changed"):
             parts.append(f"{_changed(new)} (was {old.get('changed', 'unknown')})")
         return "; ".join(parts or differences(old, new))
@@ -122,22 +122,22 @@ def _changed(value: Value) -> str:
 
 
 def _standing(here: Here, checkout: Checkout) -> Value:
-    """One call of git; what it does not answer in time is read from cheaper sources or left unknown."""
+    """The state from one git call. If git is too slow, cheaper sources are used, or values stay unknown."""
     branch, commit = checkout.head()
     changed = NOT_COUNTED
-    told = ask_git(here.root, _STATUS, here.env, _LIMIT_S)
-    if told is not None:
+    output = ask_git(here.root, _STATUS, here.env, _LIMIT_S)
+    if output is not None:
         number = 0
-        for line in told.split(b"\0"):
+        for line in output.split(b"\0"):
             if line.startswith(b"# branch.oid "):
                 commit = line[13:].decode("ascii", "replace")
             elif line.startswith((b"1 ", b"u ", b"? ")):
                 number += 1
         commit = "" if commit == "(initial)" else commit
-        changed = str(number) if len(told) < MOST_BYTES else f"{number} or more"
+        changed = str(number) if len(output) < MOST_BYTES else f"{number} or more"
     elif not commit:  # a very large work tree, or a slow disk
-        found = ask_git(here.root, ("rev-parse", "--verify", "-q", "HEAD"), here.env, _LOG_LIMIT_S / 2)
-        commit = (found or b"").decode("ascii", "replace").strip()
+        head = ask_git(here.root, ("rev-parse", "--verify", "-q", "HEAD"), here.env, _LOG_LIMIT_S / 2)
+        commit = (head or b"").decode("ascii", "replace").strip()
     under_way = [word for name, word in _UNDER_WAY if os.path.lexists(os.path.join(checkout.private, name))]
     return {
         "branch": branch,
@@ -148,7 +148,7 @@ def _standing(here: Here, checkout: Checkout) -> Value:
 
 
 class KnowledgeSource(ContextSource):
-    """Conventions of the repository, and how many patterns, facts and notes on files are known."""
+    """Conventions of the repository, and the number of known patterns, facts and file notes."""
 
     key = "knowledge"
     rest = REST_S
@@ -157,33 +157,35 @@ class KnowledgeSource(ContextSource):
         return (stamp_of(os.path.join(here.memory, FILE)) if here.memory else "") or "none"
 
     def load(self, here: Here) -> Value:
-        known = here.knowledge() if here.knowledge else None
-        if not isinstance(known, dict):
+        knowledge = here.knowledge() if here.knowledge else None
+        if not isinstance(knowledge, dict):
             return {}
         value: Value = {}
-        conventions = [one for one in _listed(known, "conventions") if _confidence(one) >= _LEAST_CONFIDENCE]
+        conventions = [
+            item for item in _listed(knowledge, "conventions") if _confidence(item) >= _LEAST_CONFIDENCE
+        ]
         conventions.sort(key=_confidence, reverse=True)
-        for one in conventions[:_MOST_CONVENTIONS]:
-            category, pattern = one_line(str(one.get("category", "")), 40), one.get("pattern")
+        for item in conventions[:_MOST_CONVENTIONS]:
+            category, pattern = one_line(str(item.get("category", "")), 40), item.get("pattern")
             if category and isinstance(pattern, str):
-                scope = one.get("scope")
-                said = one_line(f"{pattern} ({scope})" if scope and isinstance(scope, str) else pattern, 80)
-                value[category] = f"{value[category]}, {said}" if category in value else said
+                scope = item.get("scope")
+                line = one_line(f"{pattern} ({scope})" if scope and isinstance(scope, str) else pattern, 80)
+                value[category] = f"{value[category]}, {line}" if category in value else line
         for name, noun in _COUNTED:
-            if number := len(_listed(known, name)):
+            if number := len(_listed(knowledge, name)):
                 value[name] = counted(number, noun)
         return value
 
     def summary(self, value: Value) -> str:
         names = [name for name, _ in _COUNTED]
-        said = [f"{name} {text}" for name, text in value.items() if name not in names]
-        return "; ".join([*said, *(value[name] for name in names if name in value)])
+        conventions = [f"{name} {text}" for name, text in value.items() if name not in names]
+        return "; ".join([*conventions, *(value[name] for name in names if name in value)])
 
 
 def _listed(known: dict[object, object], name: str) -> list[dict[str, object]]:
-    """What another part of holdfast, or another version of it, has written; only what has the expected shape."""
-    listed = known.get(name)
-    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    """The items of a list that have the expected shape: another version of holdfast may have written them."""
+    items = known.get(name)
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def _confidence(one: dict[str, object]) -> float:
@@ -192,7 +194,7 @@ def _confidence(one: dict[str, object]) -> float:
 
 
 class ClaudeMemory(TextFiles):
-    """`<config>/projects/<directory>/memory/`: MEMORY.md, and a file for each topic."""
+    """`<config>/projects/<directory>/memory/`: MEMORY.md, and a file per topic."""
 
     key = "memory/claude-code"
     rest = REST_S
@@ -200,17 +202,17 @@ class ClaudeMemory(TextFiles):
     def files(self, here: Here) -> list[TextFile]:
         config = here.env.get("CLAUDE_CONFIG_DIR") or os.path.join(here.home, ".claude")
         checkout = find_checkout(here.root)
-        # All work trees of a repository share what is noted in the first one.
+        # All work trees of a repository share the notes of the first one.
         roots = [checkout.first_tree] if checkout else []
         folders = dict.fromkeys(_slug(path) for path in [*roots, here.root, here.cwd] if path)
-        found: list[TextFile] = []
+        notes: list[TextFile] = []
         for folder in folders:
-            found += _notes(os.path.join(config, "projects", folder, "memory"), here.home)
-        return found
+            notes += _notes(os.path.join(config, "projects", folder, "memory"), here.home)
+        return notes
 
 
 class CodexMemory(TextFiles):
-    """`$CODEX_HOME/memories/`: a summary and a register, for all projects; its raw material is left alone."""
+    """`$CODEX_HOME/memories/`: a summary and a register for all projects; raw material is not read."""
 
     key = "memory/codex"
     rest = REST_S
@@ -224,24 +226,24 @@ class CodexMemory(TextFiles):
 
 def _notes(folder: str, home: str) -> list[TextFile]:
     names = names_in(folder, (".md",), _MOST_NOTES)
-    names.sort(key=lambda name: name != "MEMORY.md")  # the one that Claude itself begins with
+    names.sort(key=lambda name: name != "MEMORY.md")  # Claude itself reads this file first
     return [_found(folder, name, home) for name in names]
 
 
 def _found(folder: str, name: str, home: str) -> TextFile:
     path = os.path.join(folder, name)
     prefix = home.rstrip(os.sep) + os.sep
-    shown = f"~/{path[len(prefix) :]}" if path.startswith(prefix) else path
-    return TextFile(shown.replace(os.sep, "/"), path, "" if is_inside(path, folder) else _LED_OUT)
+    label = f"~/{path[len(prefix) :]}" if path.startswith(prefix) else path
+    return TextFile(label.replace(os.sep, "/"), path, "" if is_inside(path, folder) else _LED_OUT)
 
 
 def _slug(path: str) -> str:
-    """As Claude Code names the folder of a directory."""
+    """Claude Code's folder name for a directory."""
     return "".join(char if char.isascii() and char.isalnum() else "-" for char in path)
 
 
 class DateTimeSource(ContextSource):
-    """Coarse, so that it changes four times a day and not with every look."""
+    """Date and part of the day: coarse, so that it changes four times a day and not with every load."""
 
     key = "core/datetime"
 
@@ -290,8 +292,8 @@ class EnvironmentSource(ContextSource):
         return value
 
     def summary(self, value: Value) -> str:
-        named = ("project", "virtual environment", *(name for name, _ in _PINNED))
-        return " · ".join(f"{name} {text}" if name in named else text for name, text in value.items())
+        labelled = ("project", "virtual environment", *(name for name, _ in _PINNED))
+        return " · ".join(f"{name} {text}" if name in labelled else text for name, text in value.items())
 
 
 def _platform() -> str:
@@ -302,7 +304,7 @@ def _platform() -> str:
 
 
 def built_in() -> Registry:
-    """A registry of its own for each caller, who may add to it."""
+    """A new registry for each caller, who may add sources to it."""
     return Registry(
         (
             DateTimeSource(),

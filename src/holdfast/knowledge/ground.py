@@ -1,4 +1,4 @@
-"""What a scan stands on: names, manifests, configuration and commands of a checkout, read once and asked by all."""
+"""The input of a scan: names, manifests, configuration and commands of a checkout, read once for all detectors."""
 
 from __future__ import annotations
 
@@ -53,42 +53,44 @@ _NAMES_OTHERS = r"<(parent|dependenc\w+|build|plugins?)>[\s\S]*?</\1>"  # parts 
 
 
 class Ground:
-    """One checkout. Names are those of its own files: nothing vendored, built or generated."""
+    """One checkout. `names` are its own files: nothing vendored, built or generated."""
 
     def __init__(self, root: Path, names: list[str]) -> None:
         self.root = root
         self.everything = frozenset(name for name in names if "/" not in name or name.startswith("."))
-        own = [name for name in names if not is_elsewhere(name)]
-        self.total = len(own)
-        # An even sample shows how files are named and laid out; at the top, where things are set up, every file counts.
-        some = own
+        own_files = [name for name in names if not is_elsewhere(name)]
+        self.total = len(own_files)
+        # An even sample shows naming and layout; near the top, where the configuration is, every file counts.
+        sample = own_files
         if self.total > MOST_GROUND_NAMES:
-            some = [name for name in own if name.count("/") <= 1]
-            some += evenly([name for name in own if name.count("/") > 1], MOST_GROUND_NAMES)
-        self.names = [name for name in some if not is_generated(name)]
-        self.sampled = len(some) < len(own)
-        # A lock file is generated, but its name tells the package manager.
+            sample = [name for name in own_files if name.count("/") <= 1]
+            sample += evenly([name for name in own_files if name.count("/") > 1], MOST_GROUND_NAMES)
+        self.names = [name for name in sample if not is_generated(name)]
+        self.sampled = len(sample) < len(own_files)
+        # A lock file is generated, but its name shows the package manager.
         self.locks = [name for name in names if name.count("/") <= 2 and name.rpartition("/")[2] in LOCKS]
         self._texts: dict[str, str] = {}
 
     @cached_property
     def languages(self) -> dict[str, str]:
-        """Language of every source file that is read or could be."""
-        found = ((name, language_of(name)) for name in self.names)
-        own = {name: language for name, language in found if language in READ_LANGUAGES}
-        plain = sum(name.endswith(".c") for name in own)
-        if sum(language == "cpp" for language in own.values()) > plain:
-            own.update({name: "cpp" for name in own if name.endswith(".h")})  # headers of C++ under C's name
-        return own
+        """The language of every source file in a supported language."""
+        pairs = ((name, language_of(name)) for name in self.names)
+        languages = {name: language for name, language in pairs if language in READ_LANGUAGES}
+        plain = sum(name.endswith(".c") for name in languages)
+        if sum(language == "cpp" for language in languages.values()) > plain:
+            languages.update(
+                {name: "cpp" for name in languages if name.endswith(".h")}
+            )  # headers of C++ under C's name
+        return languages
 
     @cached_property
     def counts(self) -> Counter[str]:
-        """Source files per language; examples and documentation are none of the program."""
-        own = Counter(language for name, language in self.languages.items() if not is_aside(name))
-        own = own or Counter(self.languages.values())
-        if own["cpp"] and own["c"] and own["cpp"] < own["c"] * 0.1:
-            own["c"] += own.pop("cpp")
-        return own
+        """Source files per language, without examples and documentation."""
+        counts = Counter(language for name, language in self.languages.items() if not is_aside(name))
+        counts = counts or Counter(self.languages.values())
+        if counts["cpp"] and counts["c"] and counts["cpp"] < counts["c"] * 0.1:
+            counts["c"] += counts.pop("cpp")
+        return counts
 
     @cached_property
     def main(self) -> list[str]:
@@ -106,14 +108,14 @@ class Ground:
 
     @cached_property
     def leading(self) -> str:
-        """The language that commands at the top are for: the strongest of those that have their manifest there."""
+        """The language of commands at the top: the strongest one with a manifest there."""
         at_top = {manifest.language for manifest in self.manifests if not manifest.folder}
-        own = (language for language in self.main if FAMILY.get(language, language) in at_top)
-        return next(own, self.main[0] if self.main else "")
+        candidates = (language for language in self.main if FAMILY.get(language, language) in at_top)
+        return next(candidates, self.main[0] if self.main else "")
 
     @cached_property
     def configs(self) -> list[str]:
-        """Files that set something up, the root's first."""
+        """Configuration files, the root's first."""
         chosen = [
             name
             for name in self.names
@@ -130,7 +132,7 @@ class Ground:
 
     @cached_property
     def markers(self) -> list[str]:
-        """Names that may show a tool: all at the top, what is no bulk of code or data below, and some tests."""
+        """Names that may show a tool: all at the top, files below that are not code, and some tests."""
         below = [
             name
             for name in self.names
@@ -143,8 +145,8 @@ class Ground:
 
     @cached_property
     def manifests(self) -> list[PackageManifest]:
-        found = [read_manifest(self.root, name) for name in self.configs if manifest_language(name)]
-        return [manifest for manifest in found if manifest][:120]
+        manifests = [read_manifest(self.root, name) for name in self.configs if manifest_language(name)]
+        return [manifest for manifest in manifests if manifest][:120]
 
     @cached_property
     def runner(self) -> str:
@@ -165,16 +167,16 @@ class Ground:
         return self._texts[name]
 
     def table(self, name: str) -> dict[str, Any]:
-        """A TOML or JSON file as a table; empty when it is none, or broken."""
+        """A TOML or JSON file as a table; empty if it is broken or not a table."""
         text = self.text(name)
         try:
             if name.endswith(".toml"):
-                found = tomllib.loads(text)
+                document = tomllib.loads(text)
             else:
-                found = json.loads(_without_comments(text)) if text else {}
+                document = json.loads(_without_comments(text)) if text else {}
         except (ValueError, RecursionError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return document if isinstance(document, dict) else {}
 
     def tables(self, base: str) -> list[tuple[str, dict[str, Any]]]:
         """Every file of this name as a table, the root's first."""
@@ -182,23 +184,23 @@ class Ground:
 
     @cached_property
     def own_names(self) -> set[str]:
-        """Names of this repository's own packages: that they depend on each other is no choice of a library."""
-        own: list[Any] = []
+        """Names of this repository's own packages: a dependency on one of them is not the choice of a library."""
+        names: list[Any] = []
         for base in ("package.json", "pyproject.toml", "Cargo.toml"):
             for _, table in self.tables(base):
                 parts = (table.get("project"), table.get("package"), table.get("tool", {}).get("poetry"))
-                own += [part.get("name") for part in (table, *parts) if isinstance(part, dict)]
+                names += [part.get("name") for part in (table, *parts) if isinstance(part, dict)]
         for name in self.configs:
             for ending, expression in _OWN_NAME:
                 if name.endswith(ending):
                     text = (
                         re.sub(_NAMES_OTHERS, "", self.text(name)) if ending == "pom.xml" else self.text(name)
                     )
-                    own += re.findall(expression, text, re.MULTILINE)
-        return {name.lower() for name in own if isinstance(name, str)}
+                    names += re.findall(expression, text, re.MULTILINE)
+        return {name.lower() for name in names if isinstance(name, str)}
 
     def dependency(self, *names: str, languages: tuple[str, ...] = ("any",)) -> Evidence | None:
-        """The manifest of one of these languages that names one of these, the root's before those of its parts."""
+        """The first manifest for these languages with one of these dependencies; the root's come first."""
         foreign = [name for name in names if name not in self.own_names]
         families = {FAMILY.get(language, language) for language in languages}
         for manifest in self.manifests:
@@ -210,37 +212,37 @@ class Ground:
         return None
 
     def scope(self, language: str) -> str:
-        """The language's name where the program is written in several."""
+        """The language's name if the program has several languages, else ''."""
         return shown(language) if len(self.main) > 1 else ""
 
     def java_tool(self, name: str) -> str:
-        """`gradle` or `mvn`, or the wrapper that the repository brings for it."""
+        """`gradle` or `mvn`, or the repository's wrapper for it."""
         wrapper = {"gradle": "gradlew", "mvn": "mvnw"}[name]
         return f"./{wrapper}" if wrapper in self.everything else name
 
     def runs_with(self, name: str) -> bool:
-        """Whether the program itself needs this package, and not only its developers."""
-        others = any(manifest.path == "pyproject.toml" for manifest in self.manifests)
+        """Whether the program itself needs this package, not only its developers."""
+        with_pyproject = any(manifest.path == "pyproject.toml" for manifest in self.manifests)
         return any(
-            name in manifest.names and not (others and manifest.path.startswith("requirements"))
+            name in manifest.names and not (with_pyproject and manifest.path.startswith("requirements"))
             for manifest in self.manifests
         )
 
     def present(self) -> dict[str, tuple[int, int] | None]:
-        """Stamps of the files that were read: while these are the same, a scan finds the same."""
+        """Stamps of the files that were read: if these are unchanged, so is the result of a scan."""
         stamps = ((name, stamp_of(str(self.root), name)) for name in self.configs)
         return {name: (stamp.mtime, stamp.size) if stamp else None for name, stamp in stamps}
 
 
 def field_of(table: Any, dotted: str) -> Any:
-    """The value at `a.b.c` of nested tables; None where there is none."""
+    """The value at `a.b.c` of nested tables; None if there is none."""
     for part in dotted.split("."):
         table = table.get(part) if isinstance(table, dict) else None
     return table
 
 
 def _without_comments(text: str) -> str:
-    """JSON as configuration files have it: with comments and a last comma."""
+    """JSON without the comments and trailing commas that configuration files may have."""
     if "//" in text or "/*" in text:
         text = re.sub(
             r"(\"(?:\\.|[^\"\\])*\")|//[^\n]*|/\*[\s\S]*?\*/", lambda found: found.group(1) or "", text

@@ -1,7 +1,7 @@
-"""A look at a whole checkout: what its files, manifests, tests, code and history show, within bounds that are said.
+"""Scans a whole checkout: files, manifests, tests, code and history, within fixed limits.
 
-Reading everything is not needed to see how things are done: of very many sources an even sample is read, chosen by
-name so that the same tree gives the same sample. What is configured and what is hot is always looked at.
+Conventions show without reading everything: of very many sources an even sample is read, chosen by name so that the
+same tree gives the same sample. Configuration files and hot files are always read.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from holdfast.knowledge.testing import testing_conventions
 from holdfast.knowledge.tools import tool_conventions, tools_in_use
 from holdfast.model.knowledge import SCAN, Convention, FileNote, Items, Looked, Pattern
 
-VERSION = 2  # raise it when the same files would show something else
+VERSION = 2  # raise it if the same files would give another result
 MOST_READ = 600
 MOST_BYTES = 5_000_000
 MOST_PARSED = 200
-LONGEST_LOOK = 60_000  # only this much of a long file is read: its style is the same further down
+LONGEST_LOOK = 60_000  # bytes read of a long file: the rest has the same style
 MOST_NOTES = 200
 _MOST_FILES = 12
 
@@ -42,7 +42,7 @@ Progress = Callable[[str, int, int], None]
 
 
 class PatternRule(Struct, frozen=True):
-    """A structure and the signs that show it, in tests or in the program; one of `with_` is needed somewhere too."""
+    """A structure and the signs that show it, in tests or in the program; one of `with_` must also occur somewhere."""
 
     name: str
     description: str
@@ -50,8 +50,8 @@ class PatternRule(Struct, frozen=True):
     with_: tuple[str, ...] = ()
     tests: bool = False
     least: int = 2
-    path: str = ""  # or shown by the file's name
-    share: float = 0.01  # of the files: a word here and there is chance
+    path: str = ""  # a file name that shows it, too
+    share: float = 0.01  # of the files, at least: fewer may be chance
 
 
 _SHAPES = (
@@ -79,14 +79,14 @@ _SHAPES = (
 
 
 class FileState(Struct, array_like=True):
-    """What a file showed when it had this stamp."""
+    """The signs of a file when it had this stamp."""
 
     stamp: FileStamp
     seen: SourceSigns | None
 
 
 class ScanState(Struct):
-    """What a scan leaves for the next: where everything it rests on is unchanged, so is what it found."""
+    """The state for the next scan: if all inputs are unchanged, so is the result."""
 
     listing: str = ""
     head: str = ""
@@ -112,7 +112,7 @@ def scan(root: Path, listed: FileListing, before: ScanState, progress: Progress 
     )
     chosen = _chosen(ground, hot)
     files = _read(root, ground, chosen, before, progress)
-    seen = _main_part_first({name: known.seen for name, known in files.items() if known.seen is not None})
+    seen = _main_part_first({name: state.seen for name, state in files.items() if state.seen is not None})
     parsed = _with_trees(root, seen, hot)
     progress("conventions", 0, 0)
     conventions = _conventions(ground, seen, history)
@@ -135,7 +135,7 @@ def scan(root: Path, listed: FileListing, before: ScanState, progress: Progress 
 
 
 def _chosen(ground: Ground, hot: set[str]) -> list[str]:
-    """The sources to read: all where they are few, else an even share of each language, tests and program apart."""
+    """The sources to read: all if there are few, else an even sample per language, separately for tests and program."""
     main = set(ground.main)
     groups: dict[tuple[str, bool], list[str]] = {}
     for name, language in ground.languages.items():
@@ -157,13 +157,13 @@ def _read(
     stamps = {name: stamp for name in chosen if (stamp := stamp_of(top, name)) is not None}
     sizes = sum(min(stamp.size, LONGEST_LOOK) for stamp in stamps.values())
     longest = max(4000, LONGEST_LOOK * MOST_BYTES // max(sizes, MOST_BYTES))
-    known = before.files if before.version == VERSION else {}
+    known_files = before.files if before.version == VERSION else {}
     for number, (name, stamp) in enumerate(stamps.items()):
         if number % 50 == 0:
             progress("files", number, len(stamps))
-        old = known.get(name)
-        if old is not None and old.stamp == stamp:
-            files[name] = old
+        state = known_files.get(name)
+        if state is not None and state.stamp == stamp:
+            files[name] = state
             continue
         data = bytes_of(root, name) if stamp.size <= LARGEST else None
         language = ground.languages.get(name) or language_of(name)
@@ -172,8 +172,8 @@ def _read(
 
 
 def _main_part_first(seen: dict[str, SourceSigns]) -> dict[str, SourceSigns]:
-    """What shows a convention is best seen where most of the program is, and not in a script beside it."""
-    tops = Counter(name.partition("/")[0] for name, one in seen.items() if not one.is_test)
+    """Sorts the main folder first: it gives better examples of a convention than a script beside it."""
+    tops = Counter(name.partition("/")[0] for name, file in seen.items() if not file.is_test)
     home = tops.most_common(1)[0][0] if tops else ""
     return dict(sorted(seen.items(), key=lambda item: item[0].partition("/")[0] != home))
 
@@ -183,19 +183,19 @@ def _head(data: bytes, most: int) -> bytes:
 
 
 def _with_trees(root: Path, seen: dict[str, SourceSigns], hot: set[str]) -> bool:
-    """Declared names from the syntax tree for a share of the files, where the parser is installed."""
+    """Takes declared names from the syntax tree for a sample of the files, if the parser is installed."""
     reader = tree_reader()
     if reader is None:
         return False
     for name in evenly(sorted(seen), MOST_PARSED // 2):
         data = bytes_of(root, name)
-        found = reader(name, seen[name].language, data.decode("utf-8", "replace")) if data else None
-        if found is not None:
+        tree = reader(name, seen[name].language, data.decode("utf-8", "replace")) if data else None
+        if tree is not None:
             seen[name] = structs.replace(
                 seen[name],
-                functions=found.functions[:60],
-                classes=found.classes[:60],
-                complexity=found.complexity,
+                functions=tree.functions[:60],
+                classes=tree.classes[:60],
+                complexity=tree.complexity,
             )
     return True
 
@@ -206,8 +206,8 @@ def _conventions(ground: Ground, seen: dict[str, SourceSigns], history: GitHisto
     tools: dict[str, set[str]] = {}
     for use in uses:
         tools.setdefault(use.tool.category, set()).add(use.tool.name)
-    program = {name: one for name, one in seen.items() if not is_aside(name)}
-    every = [
+    program = {name: item for name, item in seen.items() if not is_aside(name)}
+    candidates = [
         *managers,
         *tool_conventions(uses),
         *task_conventions(ground, uses, managers),
@@ -220,14 +220,14 @@ def _conventions(ground: Ground, seen: dict[str, SourceSigns], history: GitHisto
         *library_conventions(ground, program),
     ]
     unique: dict[tuple[str, ...], Convention] = {}
-    for one in every:
-        unique[one.key] = max(unique.get(one.key, one), one, key=lambda known: known.confidence)
+    for item in candidates:
+        unique[item.key] = max(unique.get(item.key, item), item, key=lambda known: known.confidence)
     runners = [pattern for category, _, pattern in unique if category == "test_runner"]
     return [
-        one
-        for one in unique.values()
-        if one.category != "test_runner"  # `JUnit 5` says more than `JUnit`
-        or not any(pattern.startswith(f"{one.pattern} ") for pattern in runners)
+        item
+        for item in unique.values()
+        if item.category != "test_runner"  # `JUnit 5` is more specific than `JUnit`
+        or not any(pattern.startswith(f"{item.pattern} ") for pattern in runners)
     ]
 
 
@@ -251,7 +251,7 @@ def _notes(listed: FileListing, ground: Ground, chosen: list[str], history: GitH
 def _file_notes(
     root: Path, seen: dict[str, SourceSigns], history: GitHistory, hot: set[str]
 ) -> list[FileNote]:
-    """Hot files first, then the most complex: what is worth a word before it is opened."""
+    """Notes on the hot files first, then on the most complex ones."""
     ranked = sorted(
         (name for name in seen if printable(name)),
         key=lambda name: (name not in hot, -history.heat.get(name, 0.0) * 3 - seen[name].complexity, name),
@@ -259,20 +259,22 @@ def _file_notes(
     reader = tree_reader()
     notes = []
     for at, name in enumerate(ranked):
-        one = seen[name]
-        complexity = one.complexity
+        file = seen[name]
+        complexity = file.complexity
         if reader is not None and at < MOST_PARSED // 2 and (data := bytes_of(root, name)):
-            found = reader(name, one.language, data.decode("utf-8", "replace"))
-            complexity = found.complexity if found else complexity
+            tree = reader(name, file.language, data.decode("utf-8", "replace"))
+            complexity = tree.complexity if tree else complexity
         notes.append(
             FileNote(
                 path=name,
-                language=one.language,
+                language=file.language,
                 complexity=complexity,
-                is_test=one.is_test,
+                is_test=file.is_test,
                 is_hot=name in hot,
                 changes=history.changes.get(name, 0),
-                neighbours=tuple(other for other in history.together.get(name, ()) if printable(other)),
+                neighbours=tuple(
+                    neighbour for neighbour in history.together.get(name, ()) if printable(neighbour)
+                ),
                 by=SCAN,
             )
         )
@@ -280,19 +282,20 @@ def _file_notes(
 
 
 def find_patterns(seen: Mapping[str, SourceSigns]) -> list[Pattern]:
-    """Structures that recur in the code, with the files whose signs show them."""
-    present = {sign for one in seen.values() for sign in one.signs}
-    tests = sum(one.is_test for one in seen.values())
-    found: list[Pattern] = []
+    """Recurring structures in the code, with the files that show them."""
+    present = {sign for file in seen.values() for sign in file.signs}
+    tests = sum(file.is_test for file in seen.values())
+    patterns: list[Pattern] = []
     for shape in _SHAPES:
         if shape.with_ and not present.intersection(shape.with_):
             continue
         weights = {
-            path: sum(one.signs.get(sign, 0) for sign in shape.signs)
-            for path, one in seen.items()
-            if one.is_test == shape.tests
+            path: sum(file.signs.get(sign, 0) for sign in shape.signs)
+            for path, file in seen.items()
+            if file.is_test == shape.tests
             and (
-                any(sign in one.signs for sign in shape.signs) or (shape.path and re.search(shape.path, path))
+                any(sign in file.signs for sign in shape.signs)
+                or (shape.path and re.search(shape.path, path))
             )
         }
         among = tests if shape.tests else len(seen) - tests
@@ -301,7 +304,7 @@ def find_patterns(seen: Mapping[str, SourceSigns]) -> list[Pattern]:
         files = sorted((path for path in weights if printable(path)), key=lambda path: (-weights[path], path))
         repeated = sum(weights.values()) / len(weights)
         confidence = min(0.95, 0.5 + 0.04 * min(len(weights), 8) + 0.05 * min(repeated, 3))
-        found.append(
+        patterns.append(
             Pattern(
                 name=shape.name,
                 description=shape.description,
@@ -311,4 +314,4 @@ def find_patterns(seen: Mapping[str, SourceSigns]) -> list[Pattern]:
                 by=SCAN,
             )
         )
-    return sorted(found, key=lambda pattern: -pattern.confidence)
+    return sorted(patterns, key=lambda pattern: -pattern.confidence)

@@ -1,4 +1,4 @@
-"""What a project is made of: main language and framework, from a checkout or from a session's traces."""
+"""The stack of a project: main language and framework, from a checkout or from a session's traces."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from holdfast.knowledge.manifests import PackageManifest, manifest_language, rea
 
 
 class Stack(Struct, frozen=True):
-    """The main language and the framework, with what they were seen in. None: no evidence."""
+    """The main language and the framework, with their evidence. None if there is no evidence."""
 
     project_type: str | None = None
     framework: str | None = None
@@ -57,7 +57,7 @@ _GENERATED = lazy_regex(
 _DEEPEST_MANIFEST = 4
 _MOST_MANIFESTS = 80
 _ROOT_MANIFEST_COUNTS = 2.0
-_IN_EVERY_PROJECT = frozenset({"docs", "html", "docker", "latex"})  # touching such a file says nothing
+_IN_EVERY_PROJECT = frozenset({"docs", "html", "docker", "latex"})  # such files are no evidence
 _FEW_DOCUMENTS = 10
 _PATH_WEIGHT = 3.0
 _MOST_COMMANDS = 2000
@@ -69,48 +69,52 @@ _PLAIN = [(lazy_regex(pattern), language, framework) for pattern, language, fram
 
 def stack_of(root: Path) -> Stack:
     """The stack of the checkout at `root`. A folder that cannot be read has none."""
-    kept = [
+    names = [
         name for name in file_names(root) if not _is_below(name, LEFT_OUT) and not _GENERATED.search(name)
     ]
-    manifests = _manifests(root, kept)
+    manifests = _manifests(root, names)
     at_root = [manifest for manifest in manifests if not manifest.folder]
-    weights = _weights(kept)
+    weights = _weights(names)
     for member in {member for manifest in at_root for member in _family(manifest.language)}:
         weights[member] *= _ROOT_MANIFEST_COUNTS
-    language = _main_language(weights, _has_typescript(kept, at_root)) or _announced(at_root, weights)
-    language = language or _plain_type(kept, weights)
+    language = _main_language(weights, _has_typescript(names, at_root)) or _announced(at_root, weights)
+    language = language or _plain_type(names, weights)
     if language is None:
         return Stack()
-    found = _framework_of_manifests(language, manifests, kept) or _framework_of_paths(language, kept)
-    framework, seen_in = found or (_plain_framework(kept, language), "")
+    detected = _framework_of_manifests(language, manifests, names) or _framework_of_paths(language, names)
+    framework, seen_in = detected or (_plain_framework(names, language), "")
     evidence = [manifest.path for manifest in at_root if manifest.language in _family(language)]
-    return Stack(language, framework or language, _evidence([seen_in, *evidence, _counted(kept, language)]))
+    return Stack(language, framework or language, _evidence([seen_in, *evidence, _counted(names, language)]))
 
 
 def stack_from_evidence(
     paths: Sequence[str], commands: Sequence[str], cited_dependencies: Sequence[str] = ()
 ) -> Stack:
-    """The stack without a checkout: from files touched, commands run and dependencies named."""
+    """The stack without a checkout: from touched files, commands and cited dependencies."""
     touched = [path.replace("\\", "/") for path in dict.fromkeys(paths)]
     weights = _weights(touched, factor=_PATH_WEIGHT)
-    spoken = _commands_said(commands)
+    from_commands = _commands_said(commands)
     cited = _cited(cited_dependencies)
-    for said, count in Counter(filter(None, map(manifest_language, touched))).items():
-        weights[said] += min(count, 10)
-    for (said, _), count in spoken.items():
-        weights[said] += min(count, 10)
-    for said, _ in cited:
-        weights[said] += 2
+    for lang, count in Counter(filter(None, map(manifest_language, touched))).items():
+        weights[lang] += min(count, 10)
+    for (lang, _), count in from_commands.items():
+        weights[lang] += min(count, 10)
+    for lang, _ in cited:
+        weights[lang] += 2
     language = _main_language(weights, weights["typescript"] > 0) or _plain_type(touched, weights)
     if language is None or language in _IN_EVERY_PROJECT:
         return Stack()
     family = _family(language)
-    ran = [framework for (said, framework), _ in spoken.most_common() if framework and said in family]
-    named = [framework for said, framework in cited if said in family]
+    run_frameworks = [
+        framework for (lang, framework), _ in from_commands.most_common() if framework and lang in family
+    ]
+    from_dependencies = [framework for lang, framework in cited if lang in family]
     by_path = _framework_of_paths(language, touched)
-    framework = next(iter([*ran, *named]), None) or (by_path[0] if by_path else None)
-    said_by = [f"command: {item}" for item in ran[:1]] + [f"dependency: {item}" for item in named[:1]]
-    evidence = [*said_by, by_path[1] if by_path else "", _counted(touched, language)]
+    framework = next(iter([*run_frameworks, *from_dependencies]), None) or (by_path[0] if by_path else None)
+    reasons = [f"command: {item}" for item in run_frameworks[:1]] + [
+        f"dependency: {item}" for item in from_dependencies[:1]
+    ]
+    evidence = [*reasons, by_path[1] if by_path else "", _counted(touched, language)]
     fallback = _plain_framework(touched, language) or language
     return Stack(language, framework or fallback, _evidence(evidence))
 
@@ -120,7 +124,7 @@ def _is_below(name: str, folders: frozenset[str]) -> bool:
 
 
 def _weights(names: Iterable[str], factor: float = 1.0) -> defaultdict[str, float]:
-    """How much of each language there is; documentation, examples and tests count less."""
+    """The weight of each language; documentation, examples and tests count less."""
     weights: defaultdict[str, float] = defaultdict(float)
     headers = 0.0
     for name in names:
@@ -145,12 +149,12 @@ def _family(language: str) -> frozenset[str]:
 
 
 def _main_language(weights: dict[str, float], has_typescript: bool) -> str | None:
-    """The strongest language of the strongest family; None when there is no program."""
+    """The strongest language of the strongest family; None if there is no program."""
     programs = {language: weight for language, weight in weights.items() if weight > 0}
     if not any(language not in LIGHT_LANGUAGES or language == "shell" for language in programs):
         return None
     totals = {
-        language: sum(weight for other, weight in programs.items() if other in _family(language))
+        language: sum(weight for member, weight in programs.items() if member in _family(language))
         for language in programs
     }
     best = max(sorted(programs), key=lambda language: (totals[language], programs[language]))
@@ -163,8 +167,8 @@ def _main_language(weights: dict[str, float], has_typescript: bool) -> str | Non
 
 
 def _has_typescript(names: Sequence[str], at_root: Sequence[PackageManifest]) -> bool:
-    asked = any("typescript" in manifest.names | manifest.dev_names for manifest in at_root)
-    return asked or any(re.search(r"(?:^|/)tsconfig[\w.-]*\.json$", name) for name in names)
+    is_dependency = any("typescript" in manifest.names | manifest.dev_names for manifest in at_root)
+    return is_dependency or any(re.search(r"(?:^|/)tsconfig[\w.-]*\.json$", name) for name in names)
 
 
 def _plain_type(names: Sequence[str], weights: dict[str, float]) -> str | None:
@@ -180,20 +184,20 @@ def _plain_framework(names: Sequence[str], project_type: str) -> str | None:
 
 
 def _plain_projects(names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Languages and frameworks of projects without a program, by the names of their files."""
+    """Languages and frameworks of projects without a program, by file names."""
     for pattern, language, framework in _PLAIN:
         if any(pattern.search(name) for name in names):
             yield language, framework
 
 
 def _announced(at_root: Sequence[PackageManifest], weights: dict[str, float]) -> str | None:
-    """The manifest's language, for a project without code yet; beside many documents a manifest is only a tool's."""
+    """The manifest's language, for a project without code. Beside many documents a manifest only serves a tool."""
     many_documents = weights.get("docs", 0.0) > _FEW_DOCUMENTS * LIGHT_LANGUAGES["docs"]
     return at_root[0].language if at_root and not many_documents else None
 
 
 def _manifests(root: Path, names: Sequence[str]) -> list[PackageManifest]:
-    """The manifests of the root, then those of its parts; docs, examples and tests are skipped."""
+    """The manifests of the root, then of its parts; docs, examples and tests are skipped."""
     paths = [
         name
         for name in names
@@ -202,34 +206,34 @@ def _manifests(root: Path, names: Sequence[str]) -> list[PackageManifest]:
         and not _is_below(name, _SIDE_FOLDERS)
     ]
     paths.sort(key=lambda name: (name.count("/"), name))
-    return [found for path in paths[:_MOST_MANIFESTS] if (found := read_manifest(root, path))]
+    return [manifest for path in paths[:_MOST_MANIFESTS] if (manifest := read_manifest(root, path))]
 
 
 def _framework_of_manifests(
     language: str, manifests: Sequence[PackageManifest], names: Sequence[str]
 ) -> tuple[str, str] | None:
-    """By the root's dependencies; else what most parts use; else what the root's developers use."""
+    """From the root's dependencies, else from those of most parts, else from the root's development dependencies."""
     family = _family(language)
-    own = [manifest for manifest in manifests if manifest.language in family]
+    own_manifests = [manifest for manifest in manifests if manifest.language in family]
     at_root: tuple[str, str] | None = None
-    for manifest in own:
-        found = _framework_in(language, manifest.names) if not manifest.folder else None
-        if found:
-            return found, f"{found} in {manifest.path}"
+    for manifest in own_manifests:
+        detected = _framework_in(language, manifest.names) if not manifest.folder else None
+        if detected:
+            return detected, f"{detected} in {manifest.path}"
     votes: Counter[str] = Counter()
     place: dict[str, str] = {}
-    for manifest in own:
+    for manifest in own_manifests:
         developing = _framework_in(language, manifest.dev_names, dev=True)
         if not manifest.folder and developing:
             at_root = at_root or (developing, f"{developing} in {manifest.path}")
-        elif manifest.folder and (found := _framework_in(language, manifest.names) or developing):
+        elif manifest.folder and (detected := _framework_in(language, manifest.names) or developing):
             sources = sum(name.startswith(manifest.folder + "/") for name in names)
-            votes[found] += 1000 + min(sources, 999)
-            place.setdefault(found, manifest.path)
+            votes[detected] += 1000 + min(sources, 999)
+            place.setdefault(detected, manifest.path)
     if not votes:
         return at_root
-    found = max(sorted(votes), key=lambda framework: votes[framework])
-    return found, f"{found} in {place[found]}"
+    detected = max(sorted(votes), key=lambda framework: votes[framework])
+    return detected, f"{detected} in {place[detected]}"
 
 
 def _framework_in(language: str, names: frozenset[str], dev: bool = False) -> str | None:
@@ -244,22 +248,26 @@ def _framework_in(language: str, names: frozenset[str], dev: bool = False) -> st
 def _framework_of_paths(language: str, names: Sequence[str]) -> tuple[str, str] | None:
     family = _family(language)
     central = [name for name in names if not _is_below(name, _SIDE_FOLDERS)]
-    for pattern, of, framework in _PATHS:
-        name = next((name for name in central if pattern.search(name)), None) if of in family else None
+    for pattern, path_language, framework in _PATHS:
+        name = (
+            next((name for name in central if pattern.search(name)), None)
+            if path_language in family
+            else None
+        )
         if name is not None:
             return framework, f"{framework} by {name.rpartition('/')[2]}"
     return None
 
 
 def _commands_said(commands: Sequence[str]) -> Counter[tuple[str, str]]:
-    """The language and framework that each command shows, by the first rule that matches."""
-    said: Counter[tuple[str, str]] = Counter()
+    """The language and framework of each command, by the first matching rule."""
+    counts: Counter[tuple[str, str]] = Counter()
     for command in commands[:_MOST_COMMANDS]:
         parts = [part.strip() for part in re.split(r"[;&|\n]+", command[:_LONGEST_COMMAND])]
         line = "; ".join(part for part in parts if part and part.split()[0] not in LOOKING_COMMANDS)
-        if telling := _told_by(line):
-            said[telling] += 1
-    return said
+        if stack := _told_by(line):
+            counts[stack] += 1
+    return counts
 
 
 @lru_cache(maxsize=4096)  # sessions of one project run the same commands

@@ -1,7 +1,7 @@
-"""`session.json` of a memory: the knowledge of a repository under the key `knowledge`, merged, stored and rendered.
+"""Merges, stores and renders the knowledge about a repository: `session.json` of a memory, key `knowledge`.
 
-The file is replaced as a whole, under a lock. Keys of other programs stay; an item that cannot be read is kept as it is
-under `unreadable`. Items that are not seen again, or exceed a cap, go to the archive.
+The file is replaced as a whole, under a lock. Keys of other programs stay; an item that cannot be parsed is kept
+unchanged under `unreadable`. Items that are not seen again, or exceed a cap, go to the archive.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ FILE = "session.json"
 CACHE = "scan.cache"
 TITLE = "## Project Knowledge"
 SECTIONS = ("Conventions", "Patterns", "Facts", "Files")
-_OLD_WEIGHT = 0.3  # of the confidence that an item had before it was seen again
+_OLD_WEIGHT = 0.3  # the weight of an item's old confidence when it is seen again
 _MOST_EVIDENCE = 4
 _MOST_PATTERN_FILES = 12
 _MOST_SOURCES = 20
 _SHORT_SESSION = 12
 _LONGEST_FILES = 20  # more notes on files than a prompt can use
-# How sections take turns when room is scarce.
+# Lines of each section in turn, for a limited length.
 _EVERY = {"Conventions": 3, "Facts": 2, "Patterns": 1, "Files": 1}
 _Line = tuple[str, str]  # section, text
 _KINDS: tuple[tuple[str, type], ...] = (
@@ -55,22 +55,22 @@ _OWN = frozenset({*(kind for kind, _ in _KINDS), "archive", "looked", "scanned_a
 
 
 def known(project: Project) -> bool:
-    """Whether anything was ever kept."""
+    """Whether anything was ever stored."""
     return (project.memory / FILE).exists()
 
 
 def load(project: Project) -> Knowledge:
-    """The stored knowledge; empty where there is none. StoreError when the file is no JSON object."""
+    """The stored knowledge; empty if there is none. Raises StoreError if the file is not a JSON object."""
     path = project.memory / FILE
     return _decoded(_document(files.read(path), str(path)))[0]
 
 
 def change(project: Project, decide: Callable[[Knowledge], Knowledge]) -> Knowledge:
-    """Replaces the stored knowledge by what `decide` makes of it, and returns that."""
+    """Replaces the stored knowledge with the result of `decide`, and returns it."""
     path = project.memory / FILE
     with files.lock(project.lock("knowledge")) as held:
-        before = files.read(path)
-        document = _document(before, str(path))
+        data_before = files.read(path)
+        document = _document(data_before, str(path))
         number = document.get("format", FORMAT)
         if not isinstance(number, int) or number > FORMAT:
             raise FormatTooNew(
@@ -78,15 +78,15 @@ def change(project: Project, decide: Callable[[Knowledge], Knowledge]) -> Knowle
                 where=str(path),
                 fix="Upgrade holdfast",
             )
-        known, unreadable = _decoded(document)
-        new = decide(known)
-        if new != known or before is None:
+        current, unreadable = _decoded(document)
+        changed = decide(current)
+        if changed != current or data_before is None:
             data = (
-                msgspec.json.format(msgspec.json.encode(_encoded(document, new, unreadable)), indent=1)
+                msgspec.json.format(msgspec.json.encode(_encoded(document, changed, unreadable)), indent=1)
                 + b"\n"
             )
-            files.replace_held(held, path, data, files.digest(before))
-    return new
+            files.replace_held(held, path, data, files.digest(data_before))
+    return changed
 
 
 def _document(data: bytes | None, where: str) -> dict[str, Any]:
@@ -106,15 +106,15 @@ def _document(data: bytes | None, where: str) -> dict[str, Any]:
 
 
 def _decoded(document: dict[str, Any]) -> tuple[Knowledge, list[Any]]:
-    own = _typed(document, "knowledge", dict) or {}
-    unreadable = list(_typed(own, "unreadable", list) or [])
-    known = Knowledge(
-        now=_items(own, unreadable),
-        archive=_items(_typed(own, "archive", dict) or {}, unreadable),
-        looked=_converted(own.get("looked"), Looked) or Looked(),
-        scanned_at=float(_typed(own, "scanned_at", int, float) or 0.0),
+    table = _typed(document, "knowledge", dict) or {}
+    unreadable = list(_typed(table, "unreadable", list) or [])
+    knowledge = Knowledge(
+        now=_items(table, unreadable),
+        archive=_items(_typed(table, "archive", dict) or {}, unreadable),
+        looked=_converted(table.get("looked"), Looked) or Looked(),
+        scanned_at=float(_typed(table, "scanned_at", int, float) or 0.0),
     )
-    return known, unreadable
+    return knowledge, unreadable
 
 
 def _typed(table: dict[str, Any], name: str, *kinds: type) -> Any:
@@ -125,14 +125,14 @@ def _typed(table: dict[str, Any], name: str, *kinds: type) -> Any:
 def _items(table: dict[str, Any], unreadable: list[Any]) -> Items:
     kinds: dict[str, tuple[Any, ...]] = {}
     for kind, struct in _KINDS:
-        found = []
+        items = []
         for value in _typed(table, kind, list) or []:
             item = _converted(value, struct)
             if item is None:
                 unreadable.append({"kind": kind, "item": value})
             else:
-                found.append(item)
-        kinds[kind] = tuple(found)
+                items.append(item)
+        kinds[kind] = tuple(items)
     return Items(**kinds)
 
 
@@ -144,9 +144,9 @@ def _converted(value: Any, struct: type) -> Any:
 
 
 def _encoded(document: dict[str, Any], new: Knowledge, unreadable: list[Any]) -> dict[str, Any]:
-    before = _typed(document, "knowledge", dict) or {}
-    foreign = {key: value for key, value in before.items() if key not in _OWN}
-    own: dict[str, Any] = {
+    table = _typed(document, "knowledge", dict) or {}
+    foreign = {key: value for key, value in table.items() if key not in _OWN}
+    encoded: dict[str, Any] = {
         **msgspec.to_builtins(new.now),
         "archive": msgspec.to_builtins(new.archive),
         "looked": msgspec.to_builtins(new.looked),
@@ -154,11 +154,11 @@ def _encoded(document: dict[str, Any], new: Knowledge, unreadable: list[Any]) ->
         **({"unreadable": unreadable} if unreadable else {}),
         **foreign,
     }
-    return {**document, "format": FORMAT, "knowledge": own}
+    return {**document, "format": FORMAT, "knowledge": encoded}
 
 
 def read_cache(project: Project) -> bytes:
-    """What the last scan left; empty when there is nothing to go by."""
+    """The cache of the last scan; empty if there is none."""
     try:
         return files.read(project.memory / CACHE) or b""
     except StoreError:
@@ -176,50 +176,52 @@ def touch_cache(project: Project) -> None:
 
 
 def merged(known: Knowledge, seen: Items, looked: Looked, now: float, caps: Caps) -> Knowledge:
-    """`seen` is everything that a whole scan found, and all facts that hold."""
-    kept, archive = {}, {}
+    """Merges a full scan. `seen` are all items that the scan found, and all facts that hold."""
+    current, archive = {}, {}
     for kind, _ in _KINDS:
         at = None if kind == "facts" else now
-        kept[kind], archive[kind] = _merged_kind(known, kind, getattr(seen, kind), at, caps)
-    return Knowledge(now=Items(**kept), archive=Items(**archive), looked=looked, scanned_at=now)
+        current[kind], archive[kind] = _merged_kind(known, kind, getattr(seen, kind), at, caps)
+    return Knowledge(now=Items(**current), archive=Items(**archive), looked=looked, scanned_at=now)
 
 
 def with_facts(known: Knowledge, seen: Sequence[LearnedFact], caps: Caps) -> Knowledge:
-    """`seen` is all facts that hold; the rest stays as the last scan found it."""
-    kept, archived = _merged_kind(known, "facts", seen, None, caps)
-    return replace(known, now=replace(known.now, facts=kept), archive=replace(known.archive, facts=archived))
+    """Merges facts only. `seen` are all facts that hold; the rest stays as the last scan found it."""
+    current, archived = _merged_kind(known, "facts", seen, None, caps)
+    return replace(
+        known, now=replace(known.now, facts=current), archive=replace(known.archive, facts=archived)
+    )
 
 
 def _merged_kind(
     known: Knowledge, kind: str, seen: Sequence[Any], now: float | None, caps: Caps
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The items that hold, the more useful first, and those in the archive; an item is in one of the two."""
-    before: dict[tuple[str, ...], Any] = {item.key: item for item in getattr(known.now, kind)}
+    """The current items, the most useful first, and the archived ones; each item is in one of the two."""
+    current: dict[tuple[str, ...], Any] = {item.key: item for item in getattr(known.now, kind)}
     archived: dict[tuple[str, ...], Any] = {item.key: item for item in getattr(known.archive, kind)}
     holding: dict[tuple[str, ...], Any] = {}
     for item in seen:
-        old = before.get(item.key) or archived.pop(item.key, None)
+        old = current.get(item.key) or archived.pop(item.key, None)
         item = _AGAIN[kind](old, item) if old is not None else item
         holding[item.key] = item if now is None else replace(item, confirmed=now)
-    for key, old in before.items():
+    for key, old in current.items():
         if key in holding:
             continue
         if _is_ours(old):
-            archived[key] = old  # a whole look did not find it again
+            archived[key] = old  # a full scan did not find it again
         else:
             holding[key] = old
     for key in holding:
         archived.pop(key, None)
-    # What only sessions said and none says any more was forgotten with them: not a byte of it may stay.
-    left = [old for old in archived.values() if not _is_of_sessions(old)]
+    # A fact that only sessions stated, and no session states now, was forgotten with them: remove it completely.
+    archive = [old for old in archived.values() if not _is_of_sessions(old)]
     rank, cap = _RANKS[kind], getattr(caps, kind)
-    # The items last confirmed stay, the more useful among equals.
+    # The items confirmed last stay; among equals, the more useful ones.
     ordered = sorted(sorted(holding.values(), key=rank), key=lambda item: -item.confirmed)
-    return tuple(sorted(ordered[:cap], key=rank)), (*left, *ordered[cap:])
+    return tuple(sorted(ordered[:cap], key=rank)), (*archive, *ordered[cap:])
 
 
 def _is_ours(item: Any) -> bool:
-    """Whether a scan or the sessions' records said it: then these can take it back."""
+    """Whether an item came from a scan or from session records, so that these can also remove it."""
     return bool(item.sources) if isinstance(item, LearnedFact) else item.by == SCAN
 
 
@@ -243,7 +245,7 @@ def _again_fact(old: LearnedFact, new: LearnedFact) -> LearnedFact:
     return replace(new, sources=sources, timestamp=earliest, confirmed=max(old.confirmed, new.confirmed))
 
 
-# By kind: how a new item takes over from the known one, and which items come first.
+# By kind: how to merge a new item with the known one, and the order of items.
 _AGAIN: dict[str, Callable[[Any, Any], Any]] = {
     "conventions": _again_convention,
     "patterns": _again_pattern,
@@ -263,7 +265,7 @@ def _confidence(old: float, new: float) -> float:
 
 
 def render(items: Items, most: int | None = None) -> str:
-    """Markdown for a system prompt, the most useful first: at most `most` characters, and whole items only."""
+    """Markdown for a system prompt, the most useful items first: at most `most` characters, and whole items only."""
     lines = list(_lines(items))
     if most is None:
         return _written(lines, {})
@@ -276,17 +278,17 @@ def render(items: Items, most: int | None = None) -> str:
 
 
 def _lines(items: Items) -> Iterator[_Line]:
-    """All items, the sections taking turns: with little room each has its best."""
+    """All items, the sections in turn, so that a short text has the best items of each."""
     facts = sorted(items.facts, key=lambda fact: (-fact.confidence, -fact.confirmed))
     patterns = sorted(items.patterns, key=lambda pattern: (-pattern.confidence, pattern.name))
     notes = sorted(items.files, key=lambda note: (not note.is_hot, -note.changes, -note.complexity))[
         :_LONGEST_FILES
     ]
     waiting = {
-        "Conventions": [convention_line(one) for one in sorted(items.conventions, key=usefulness)],
-        "Facts": [fact_line(one) for one in facts],
-        "Patterns": [pattern_line(one) for one in patterns],
-        "Files": [file_line(one) for one in notes if one.is_hot or one.complexity],
+        "Conventions": [convention_line(item) for item in sorted(items.conventions, key=usefulness)],
+        "Facts": [fact_line(item) for item in facts],
+        "Patterns": [pattern_line(item) for item in patterns],
+        "Files": [file_line(item) for item in notes if item.is_hot or item.complexity],
     }
     while any(waiting.values()):
         for section, turns in _EVERY.items():
@@ -296,16 +298,16 @@ def _lines(items: Items) -> Iterator[_Line]:
 
 
 def _left_out(items: Items, chosen: list[_Line]) -> Counter[str]:
-    every = (items.conventions, items.patterns, items.facts, items.files[:_LONGEST_FILES])
-    counts = Counter(dict(zip(SECTIONS, map(len, every), strict=True)))
+    lists = (items.conventions, items.patterns, items.facts, items.files[:_LONGEST_FILES])
+    counts = Counter(dict(zip(SECTIONS, map(len, lists), strict=True)))
     return counts - Counter(section for section, _ in chosen)
 
 
 def _written(lines: list[_Line], left_out: Mapping[str, int]) -> str:
     parts = [TITLE]
     for section in SECTIONS:
-        if own := [text for of, text in lines if of == section]:
-            parts += [f"### {section}", *own]
+        if texts := [text for line_section, text in lines if line_section == section]:
+            parts += [f"### {section}", *texts]
     if left_out:
         counts = [f"{n} {name.lower() if n != 1 else name.lower()[:-1]}" for name, n in left_out.items()]
         parts.append(f"(left out: {', '.join(counts)})")
@@ -316,19 +318,19 @@ def _written(lines: list[_Line], left_out: Mapping[str, int]) -> str:
 
 def convention_line(one: Convention) -> str:
     scope = f" ({one.scope})" if one.scope else ""
-    sure = f"confidence: {one.confidence:.2f}"
+    certainty = f"confidence: {one.confidence:.2f}"
     files = len({evidence.path for evidence in one.evidence})
     if one.counter:
-        sure += f", {one.count:,} of {one.count + one.counter:,}"
+        certainty += f", {one.count:,} of {one.count + one.counter:,}"
     elif files:
-        sure += f", {_files(files)}"
-    return f"- {title(one.category)}{scope}: {_flat(one.pattern)} ({sure})"
+        certainty += f", {_files(files)}"
+    return f"- {title(one.category)}{scope}: {_flat(one.pattern)} ({certainty})"
 
 
 def pattern_line(one: Pattern) -> str:
     name = one.name[:1].upper() + one.name[1:]
-    shown = _files(one.count or len(one.files))
-    return f"- {_flat(name)}: {_flat(one.description)} ({shown}, confidence: {one.confidence:.2f})"
+    file_count = _files(one.count or len(one.files))
+    return f"- {_flat(name)}: {_flat(one.description)} ({file_count}, confidence: {one.confidence:.2f})"
 
 
 def _files(count: int) -> str:
@@ -343,8 +345,8 @@ def fact_line(one: LearnedFact) -> str:
 def file_line(one: FileNote) -> str:
     words = [one.language, "test" if one.is_test else "", f"complexity {one.complexity}"]
     words.append(f"hot, {one.changes} changes" if one.is_hot else "")
-    beside = f"; changes with {', '.join(one.neighbours[:2])}" if one.neighbours else ""
-    return f"- {one.path} ({', '.join(filter(None, words))}{beside})"
+    neighbours = f"; changes with {', '.join(one.neighbours[:2])}" if one.neighbours else ""
+    return f"- {one.path} ({', '.join(filter(None, words))}{neighbours})"
 
 
 def title(category: str) -> str:

@@ -1,4 +1,4 @@
-"""How things are run here: the command that tests, builds, lints, formats, checks types, and runs a single test."""
+"""The commands of a repository: how to test, build, lint, format, check types, and run a single test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from holdfast.knowledge.package_managers import run_prefix
 from holdfast.knowledge.tools import Use
 from holdfast.model.knowledge import Convention, Evidence
 
-# Names of tasks by category, the most usual first.
+# Names of tasks by category, the most common first.
 _NAMES = {
     "test_command": "test tests test:unit unit unit-test test-unit unittest tests:unit test:all test:run test-all "
     "py-test spec check",
@@ -54,7 +54,7 @@ _USUAL_INSTALL = {
     "uv": "uv sync", "poetry": "poetry install", "pdm": "pdm install", "pnpm": "pnpm install", "yarn": "yarn install",
     "npm": "npm install", "bun": "bun install", "bundler": "bundle install", "composer": "composer install",
 }  # fmt: skip
-# How a tool is run where no file of the repository says so.
+# How a tool is run if no file of the repository says so.
 _USUAL = {
     ("Spotless", "format_command"): "{spotless}",
     ("rustfmt", "format_command"): "cargo fmt",
@@ -126,17 +126,17 @@ _SINGLE_TESTS = {
 
 
 def task_conventions(ground: Ground, uses: list[Use], managers: list[Convention]) -> list[Convention]:
-    found: list[Convention | None] = []
+    conventions: list[Convention | None] = []
     for category, names in _NAMES.items():
-        found.append(
+        conventions.append(
             _named_task(ground, names.split(), category, uses)
             or _in_guides(ground, category, names.split())
             or _of_tool(ground, uses, category)
             or _usual_command(ground, uses, managers, category)
             or _language_default(ground, category, managers)
         )
-    found.append(_install(ground, managers))
-    return [*filter(None, found), *_single_tests(ground, uses, managers)]
+    conventions.append(_install(ground, managers))
+    return [*filter(None, conventions), *_single_tests(ground, uses, managers)]
 
 
 def _named_task(ground: Ground, names: list[str], category: str, uses: list[Use]) -> Convention | None:
@@ -164,7 +164,7 @@ def _named_task(ground: Ground, names: list[str], category: str, uses: list[Use]
 
 
 def _in_guides(ground: Ground, category: str, names: list[str]) -> Convention | None:
-    """A task that a guide or CI runs by its name, though no task file at the top declares it."""
+    """A task that a guide or CI runs by name, although no task file at the top declares it."""
     for place in (GUIDE, README, CI) if category not in _NOT_FROM_GUIDES else ():
         commands = [
             command for command in ground.commands if command.place == place and _is_for_all(ground, command)
@@ -175,51 +175,65 @@ def _in_guides(ground: Ground, category: str, names: list[str]) -> Convention | 
             )
             if category == "check_command" and name == "check":
                 continue  # a guide does not say what it checks
-            if command := next((one for one in commands if exact.match(one.text)), None):
+            if command := next((candidate for candidate in commands if exact.match(candidate.text)), None):
                 return _of_command(category, command, 0.85)
-        if category == "build_command" and (builds := [one for one in commands if _BUILDS.match(one.text)]):
+        if category == "build_command" and (
+            builds := [candidate for candidate in commands if _BUILDS.match(candidate.text)]
+        ):
             first = min(builds, key=lambda command: (" -" in command.text, len(command.text)))
             return _of_command(category, first, 0.85)
     return None
 
 
 def _of_tool(ground: Ground, uses: list[Use], category: str) -> Convention | None:
-    """The command that CI or the guide gives most often for the surest tool of a kind."""
-    own = [
+    """The most frequent command in CI or the guide for the most certain tool of a category."""
+    tool_uses = [
         use for use in uses if use.tool.category == _TOOL_OF.get(category) and "any" not in use.tool.languages
     ]
-    for use in sorted(own, key=lambda use: ground.leading not in use.tool.languages):
+    for use in sorted(tool_uses, key=lambda use: ground.leading not in use.tool.languages):
         if not set(use.tool.languages).intersection(ground.main[:2]):
             continue
-        every = [one for one in use.commands if _is_plain(one.text) and not _is_partial(one.text, category)]
-        by_place = ([one for one in every if one.place == place] for place in (GUIDE, CI, README, TASK))
+        plain = [
+            command
+            for command in use.commands
+            if _is_plain(command.text) and not _is_partial(command.text, category)
+        ]
+        by_place = (
+            [command for command in plain if command.place == place] for place in (GUIDE, CI, README, TASK)
+        )
         commands = next(filter(None, by_place), [])
         if commands and commands[0].place != TASK:
             return _most_frequent(category, commands)
-        if commands and (made := _inside_a_task(ground, commands, category)):
-            return made
+        if commands and (from_task := _inside_a_task(ground, commands, category)):
+            return from_task
     return None
 
 
 def _inside_a_task(ground: Ground, commands: list[RepositoryCommand], category: str) -> Convention | None:
-    """A task that does this alone, under any name; or the command itself where it can be typed as it is."""
+    """A task that runs only this command, under any name; or the command itself if it can be typed as it is."""
     for first in commands:
-        whole = [
-            one for one in ground.commands if one.task == first.task and not _NOT_A_COMMAND.match(one.text)
+        recipe = [
+            other_command
+            for other_command in ground.commands
+            if other_command.task == first.task and not _NOT_A_COMMAND.match(other_command.text)
         ]
-        if first.task and len(whole) == 1:
+        if first.task and len(recipe) == 1:
             return _of_task(category, first, 0.85, first.text)
-    typed = [one for one in commands if one.task and not one.path.endswith(".json")]
-    shortest = min(typed, key=lambda command: len(command.text), default=None)
+    typeable = [
+        other_command
+        for other_command in commands
+        if other_command.task and not other_command.path.endswith(".json")
+    ]
+    shortest = min(typeable, key=lambda command: len(command.text), default=None)
     return _of_command(category, shortest, 0.8) if shortest else None
 
 
 def _usual_command(
     ground: Ground, uses: list[Use], managers: list[Convention], category: str
 ) -> Convention | None:
-    """How the surest tool of a kind is run by its own documentation."""
+    """The usual command of the most certain tool of a category, from the tool's own documentation."""
     hooks = next((use for use in uses if use.tool.name == "pre-commit" and use.score >= 0.75), None)
-    gradle = any(one.pattern == "gradle" for one in managers)
+    gradle = any(manager.pattern == "gradle" for manager in managers)
     for use in uses:
         if (
             use.tool.category != _TOOL_OF.get(category)
@@ -240,18 +254,18 @@ def _usual_command(
 
 
 def _language_default(ground: Ground, category: str, managers: list[Convention]) -> Convention | None:
-    """What the tool chain of the main language runs where no file says so."""
+    """The default command of the main language's tool chain, if no file gives one."""
     language = ground.leading
     folder, manifest = _module_root(ground, language)
-    builder = next((one.pattern for one in managers if one.pattern in ("gradle", "maven")), "")
+    builder = next((manager.pattern for manager in managers if manager.pattern in ("gradle", "maven")), "")
     java, package = ("gradle", "build") if builder == "gradle" else ("mvn", "package")
     text = _DEFAULTS.get((KIN.get(language, language), category), "")
     text = text.format(java=ground.java_tool(java), package=package)
     if category == "dev_command":
         text, manifest = _server(ground, ground.java_tool("mvn" if builder == "maven" else "gradle"))
     elif category == "build_command" and language in ("c", "cpp"):
-        made_by = next((name for name in _C_BUILDS if name in ground.everything), "")
-        manifest, text = made_by or manifest, _C_BUILDS.get(made_by, "")
+        build_file = next((name for name in _C_BUILDS if name in ground.everything), "")
+        manifest, text = build_file or manifest, _C_BUILDS.get(build_file, "")
     elif category == "build_command" and manifest == "pom.xml":
         if goal := re.search(r"<defaultGoal>([^<]+)</defaultGoal>", ground.text(manifest)):
             text = f"{ground.java_tool('mvn')} (default goal: {goal.group(1).strip()})"
@@ -268,7 +282,7 @@ def _language_default(ground: Ground, category: str, managers: list[Convention])
 
 
 def _server(ground: Ground, java: str) -> tuple[str, str]:
-    """How a framework that brings its own server runs a program in development, and the file that shows it."""
+    """The command that starts a framework's own development server, and the file that shows it."""
     spring = ("org.springframework.boot", "spring-boot-maven-plugin", "spring-boot-starter-parent")
     if where := ground.dependency(*spring):
         return f"{java} {'bootRun' if 'gradle' in java else 'spring-boot:run'}", where.path
@@ -281,11 +295,13 @@ def _server(ground: Ground, java: str) -> tuple[str, str]:
 
 def _module_root(ground: Ground, language: str) -> tuple[str, str]:
     """The folder of the main language's first manifest, and the manifest."""
-    own = [manifest for manifest in ground.manifests if manifest.language == KIN.get(language, language)]
-    at_root = [manifest for manifest in own if not manifest.folder]
+    manifests = [
+        manifest for manifest in ground.manifests if manifest.language == KIN.get(language, language)
+    ]
+    at_root = [manifest for manifest in manifests if not manifest.folder]
     sources = [name for name, of in ground.languages.items() if of == language]
     best = max(
-        at_root or own,
+        at_root or manifests,
         key=lambda manifest: sum(name.startswith(f"{manifest.folder}/") for name in sources),
         default=None,
     )

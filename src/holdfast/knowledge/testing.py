@@ -1,4 +1,4 @@
-"""Where tests are, what they are called and how they are written."""
+"""Where tests are, how they are named and how they are written."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SCRIPT = lazy_regex(r"(?:^|/)[\w-]+(?:\.(?:test|t|sh|py|tcl|lua|pl|rb|js))?$")
 
 
 def testing_conventions(ground: Ground, seen: Mapping[str, SourceSigns]) -> list[Convention]:
-    found: list[Convention] = []
+    conventions: list[Convention] = []
     families: dict[str, str] = {}
     for language in ground.main:
         families.setdefault(KIN.get(language, language), language)
@@ -33,23 +33,32 @@ def testing_conventions(ground: Ground, seen: Mapping[str, SourceSigns]) -> list
             if KIN.get(ground.languages[name], ground.languages[name]) == family and not is_aside(name)
         ]
         scope = ground.scope(language)
-        own = [one for one in seen.values() if KIN.get(one.language, one.language) == family]
-        found += [*filter(None, [_layout(ground, family, tests, scope)]), *_style(family, own, tests, scope)]
-    return found
+        files = [file for file in seen.values() if KIN.get(file.language, file.language) == family]
+        conventions += [
+            *filter(None, [_layout(ground, family, tests, scope)]),
+            *_style(family, files, tests, scope),
+        ]
+    return conventions
 
 
 def _layout(ground: Ground, family: str, tests: list[str], scope: str) -> Convention | None:
-    named = Counter(filter(None, (_name_shape(name, family) for name in tests)))
-    if family == "rust" or len(tests) < 2 or not named:
-        return None  # inline tests of Rust have signs of their own
-    shape = named.most_common(1)[0][0]
-    if family == "cpp" and (other := _in_another_language(ground, len(tests))):
+    shapes = Counter(filter(None, (_name_shape(name, family) for name in tests)))
+    if family == "rust" or len(tests) < 2 or not shapes:
+        return None  # `_style` handles the inline tests of Rust
+    shape = shapes.most_common(1)[0][0]
+    if family == "cpp" and (scripts := _in_another_language(ground, len(tests))):
         return convention(
-            "test_layout", other[0], 0.9, Evidence(other[1]), example=other[1], scope=scope, count=other[2]
+            "test_layout",
+            scripts[0],
+            0.9,
+            Evidence(scripts[1]),
+            example=scripts[1],
+            scope=scope,
+            count=scripts[2],
         )
     if family == "cpp" and shape.startswith("*.") and not _is_most_of_its_folder(ground, tests):
-        return None  # sources beside tests that are written otherwise
-    sources = {name for name, said in ground.languages.items() if not is_test(name, said)}
+        return None  # sources beside tests in another language
+    sources = {name for name, language in ground.languages.items() if not is_test(name, language)}
     folders = {name.rpartition("/")[0] for name in sources}
     named_tests = [name for name in tests if _name_shape(name, family)]
     beside = [name for name in named_tests if name.rpartition("/")[0] in folders and not _test_folder(name)]
@@ -99,7 +108,7 @@ def _layout(ground: Ground, family: str, tests: list[str], scope: str) -> Conven
 
 
 def _in_another_language(ground: Ground, own: int) -> tuple[str, str, int] | None:
-    """Tests of a program in C are often scripts: what they are called, one of them, and how many there are."""
+    """Tests of a C program are often scripts: their name pattern, an example, and their number."""
     scripts = [
         name
         for name in ground.names
@@ -117,7 +126,7 @@ def _is_most_of_its_folder(ground: Ground, tests: list[str]) -> bool:
     return len(tests) >= sum(bool(_test_folder(name) and _SCRIPT.search(name)) for name in ground.names)
 
 
-# Names of test files by family; the first expression that matches counts, and `{}` are its groups.
+# Names of test files by family; the first matching expression counts, and `{}` are its groups.
 _NAME_SHAPES = {
     "python": ((r"^test_", "test_*.py"), (r"_test\.py$", "*_test.py")),
     "javascript": ((r"[.\-_](test|spec|e2e|cy)\.([cm]?[jt]sx?)$", "*.{}.{}"),),
@@ -136,15 +145,15 @@ _NAME_SHAPES = {
 def _name_shape(name: str, family: str) -> str:
     base = name.rpartition("/")[2]
     for expression, shape in _NAME_SHAPES.get(family, ((r"(_?[tT]ests?\.\w+)$", "*{}"),)):
-        if found := re.search(expression, base):
-            return shape.format(*found.groups())
+        if match := re.search(expression, base):
+            return shape.format(*match.groups())
     return ""
 
 
 def _test_folder(name: str) -> str:
-    """The folder that holds the tests: from the top of the tree or of a part of it."""
-    found = re.search(r"(?:^|/)(src/test|__tests__|tests|test|spec|unit_tests|unittests)/", name)
-    return found.group(1) if found else ""
+    """The folder with the tests, at the top of the tree or of a part of it."""
+    match = re.search(r"(?:^|/)(src/test|__tests__|tests|test|spec|unit_tests|unittests)/", name)
+    return match.group(1) if match else ""
 
 
 def _style(family: str, own: list[SourceSigns], tests: list[str], scope: str) -> list[Convention]:
@@ -165,13 +174,13 @@ def _style(family: str, own: list[SourceSigns], tests: list[str], scope: str) ->
     def either(
         category: str, one: tuple[str, int], other: tuple[str, int], least: int, share: float = 0.75
     ) -> None:
-        """Two ways of doing the same, where one is plainly preferred."""
+        """Two ways of doing the same thing, if one is clearly preferred."""
         first, second = sorted((other, one), key=lambda way: -way[1])
         if first[1] + second[1] >= least and first[1] >= share * (first[1] + second[1]):
             add(category, first[0], first[1], second[1])
 
     def practised(pattern: str, count: int, share: float, example: str) -> None:
-        """What many tests do and no test has to do."""
+        """A practice that many tests follow, without an alternative to compare with."""
         if count >= max(2, share * n):
             sure = min(0.95, 0.6 + 0.5 * count / max(n, 1))
             found.append(
