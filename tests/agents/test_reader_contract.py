@@ -29,7 +29,7 @@ class Sample:
 
     def __init__(self, importer: Importer, folder: Path) -> None:
         if importer.agent not in SAMPLES:
-            pytest.fail(f"{importer.agent} has no sample: add one to tests/agents/samples.py")
+            pytest.fail(f"{importer.agent} has no sample: add tests/agents/samples_NAME.py")
         self.importer = importer
         self.path = SAMPLES[importer.agent](folder)
         self.data = self.path.read_bytes()

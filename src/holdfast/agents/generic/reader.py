@@ -1,7 +1,7 @@
 """Any agent that writes holdfast's own events: `docs/events-format.md` describes the file, line by line.
 
-This is also the example for a new importer (`docs/add-an-agent.md`): what each line may hold is a type here, the
-schema beside this module is made from those types, and reading is one function from a line to events.
+What each line may hold is a type here; the schema beside this module is generated from those types, and reading is one
+function from a line to events.
 """
 
 from __future__ import annotations
