@@ -93,11 +93,11 @@ def stack_from_evidence(
     """The stack without a checkout: from touched files, commands and cited dependencies."""
     touched = [path.replace("\\", "/") for path in dict.fromkeys(paths)]
     weights = _weights(touched, factor=_PATH_WEIGHT)
-    from_commands = _commands_said(commands)
+    counts = _commands_said(commands)
     cited = _cited(cited_dependencies)
     for lang, count in Counter(filter(None, map(manifest_language, touched))).items():
         weights[lang] += min(count, 10)
-    for (lang, _), count in from_commands.items():
+    for (lang, _), count in counts.items():
         weights[lang] += min(count, 10)
     for lang, _ in cited:
         weights[lang] += 2
@@ -105,14 +105,12 @@ def stack_from_evidence(
     if language is None or language in _IN_EVERY_PROJECT:
         return Stack()
     family = _family(language)
-    run_frameworks = [
-        framework for (lang, framework), _ in from_commands.most_common() if framework and lang in family
-    ]
-    from_dependencies = [framework for lang, framework in cited if lang in family]
+    by_command = [framework for (lang, framework), _ in counts.most_common() if framework and lang in family]
+    by_dependency = [framework for lang, framework in cited if lang in family]
     by_path = _framework_of_paths(language, touched)
-    framework = next(iter([*run_frameworks, *from_dependencies]), None) or (by_path[0] if by_path else None)
-    reasons = [f"command: {item}" for item in run_frameworks[:1]] + [
-        f"dependency: {item}" for item in from_dependencies[:1]
+    framework = next(iter([*by_command, *by_dependency]), None) or (by_path[0] if by_path else None)
+    reasons = [f"command: {item}" for item in by_command[:1]] + [
+        f"dependency: {item}" for item in by_dependency[:1]
     ]
     evidence = [*reasons, by_path[1] if by_path else "", _counted(touched, language)]
     fallback = _plain_framework(touched, language) or language
