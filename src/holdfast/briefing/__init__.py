@@ -1,1 +1,1 @@
-"""What an agent sees and why: start, prompt, file and command; the search index and recall; the hooks' file."""
+"""Decides what an agent sees, and why: at start, prompt and tool call; search index, recall, the hooks' file."""

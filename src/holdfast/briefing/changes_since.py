@@ -1,4 +1,4 @@
-"""What happened while a session was away: others' sessions, decisions, answers, and what was handed over."""
+"""Lists what changed while a session was inactive: other sessions, decisions, answers, and handoffs."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _MINUTE = 60.0
 
 
 class RecentChange(Struct, frozen=True, kw_only=True):
-    """Something that a session does not know when it was away.
+    """A change that a session missed while it was inactive.
 
-    `session` did it; '' is a person at the command line. `began` is for what took its time: a whole session.
+    `session` made it; '' is a person at the command line. `began` is set for a whole session.
     """
 
     at: float
@@ -42,15 +42,15 @@ class RecentChange(Struct, frozen=True, kw_only=True):
 
 
 Mention = tuple[str, RecentChange]
-"""Something that was settled, with the id by which it is known wherever it is mentioned."""
+"""A settled statement, with the id that it has wherever it is mentioned."""
 
 
 def recent_changes(
     records: Sequence[DistilledSession], names: Naming, memory: ProjectMemory
 ) -> tuple[RecentChange, ...]:
-    """The newest first, and no more than anybody could be told."""
-    happened = (*_sessions(records, names), *_settled(records, names, memory))
-    dated = (one for one in happened if isfinite(one.at))  # a person may have written @nan
+    """The newest first, at most `MOST`."""
+    changes = (*_sessions(records, names), *_settled(records, names, memory))
+    dated = (one for one in changes if isfinite(one.at))  # a person may have written @nan
     return tuple(nlargest(MOST, dated, key=lambda one: one.at))
 
 
@@ -85,7 +85,7 @@ def _session_line(record: DistilledSession, root: str) -> str:
 
 
 def _inside(path: str, *bases: str) -> str:
-    """A file by its name from where the session worked or from the top; '' for an agent's own files elsewhere."""
+    """A file's path relative to the session's directory or the root; '' for an agent's own files elsewhere."""
     whole = PurePosixPath(path.replace("\\", "/"))
     if not whole.is_absolute() and path[1:2] != ":":
         return "" if path.startswith(("~", "..")) else str(whole)
@@ -98,30 +98,30 @@ def _inside(path: str, *bases: str) -> str:
 def _settled(
     records: Iterable[DistilledSession], names: Naming, memory: ProjectMemory
 ) -> Iterator[RecentChange]:
-    """Decisions, answers, and what was handed over. What also stands in a file is told as the file has it;
-    of several sessions the first counts, because from then on it was known.
+    """Decisions, answers, and handoffs. A statement that is also in a file is shown as the file has it; of several
+    sessions the first counts, because it was known from then on.
     """
     mentions: list[Mention] = []
     for record in records:
-        # A plan that was decided on and then handed in as the goal is told as the goal.
+        # A plan that was decided on and then given as the goal is shown as the goal.
         goal = record.goal.casefold()
         settled: list[Decision | Question] = [
-            one for one in record.harvest.decisions if one.text.casefold() not in goal
+            decision for decision in record.harvest.decisions if decision.text.casefold() not in goal
         ]
         settled += record.harvest.questions
         for item in settled:
-            said = statement_of(item, names.of_session(record))
-            mentions += _mention(said, record.session, record.branch)
-    known = dict(_in_files(memory))
-    for id, happened in sorted(mentions, key=lambda mention: mention[1].at):
-        kept = known.setdefault(id, happened)
-        if 0 <= happened.at - kept.at < _MINUTE:  # files tell the time to the minute
-            known[id] = replace(kept, at=happened.at, branch=happened.branch)
-    return (happened for id, happened in known.items() if id not in memory.dismissed)
+            statement = statement_of(item, names.of_session(record))
+            mentions += _mention(statement, record.session, record.branch)
+    changes = dict(_in_files(memory))
+    for id, change in sorted(mentions, key=lambda mention: mention[1].at):
+        earlier = changes.setdefault(id, change)
+        if 0 <= change.at - earlier.at < _MINUTE:  # files record the time to the minute
+            changes[id] = replace(earlier, at=change.at, branch=change.branch)
+    return (change for id, change in changes.items() if id not in memory.dismissed)
 
 
 def _mention(said: Statement, session: str = "", branch: str = "") -> Iterator[Mention]:
-    """A decision or an answer that holds; `session` and `branch` are those that it was captured with."""
+    """A decision or an answer that is current; `session` and `branch` are those that it was captured with."""
     if not said.text or said.at is None or is_passing(said):
         return
     if said.kind == "decision":
@@ -135,9 +135,9 @@ def _mention(said: Statement, session: str = "", branch: str = "") -> Iterator[M
 
 
 def _in_files(memory: ProjectMemory) -> Iterator[Mention]:
-    """What a person or an agent wrote into the memory's files."""
-    for said in memory.statements("answer", "decision"):
-        yield from _mention(said)
+    """Statements that a person or an agent wrote into the memory's files."""
+    for statement in memory.statements("answer", "decision"):
+        yield from _mention(statement)
     for step in memory.current.next:
         if step.by and step.at is not None:
             yield f"handed over {step.branch}\n{step.text}", _handed_over(step, step.at)

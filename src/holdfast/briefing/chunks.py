@@ -1,7 +1,7 @@
-"""What of a memory can be found: its files cut by meaning, each piece with where it stands and whose it is.
+"""Splits the files of a memory into chunks for the search index, each with its file, line, session and project.
 
-A piece is a fact, a decision, a finding, a dead end, a question, a line of the state, or a session as a whole; the
-same statement in two files is one piece, because its id is a hash of its words.
+A chunk is a fact, a decision, a finding, a dead end, a question, a line of the state, or a whole session. The same
+statement in two files is one chunk, because its id is a hash of its words.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _STYLE_NOISE = ("#", "<!--", "This file is yours")
 
 
 def chunks_of_file(shown: str, text: str, project: str) -> list[Chunk]:
-    """The pieces of one file of the memory; none of a file that is not known."""
+    """The chunks of one memory file; none for an unknown file."""
     name = "log.md" if "/archive/" in shown else Path(shown).name
     return list(_FILES[name](shown, text, project)) if name in _FILES else []
 
 
 def chunks_of_ledger(rows: Iterable[tuple[LedgerEntry, str, int]], project: str) -> list[Chunk]:
-    """A row, with its file and line, is found by its keywords, its model and how it ended."""
+    """A chunk for each row, with its file and line: searchable by keywords, model and outcome."""
     return [
         Chunk(
             id=f"ledger:{row.session}",
@@ -75,7 +75,7 @@ def _log(shown: str, text: str, project: str) -> Iterator[Chunk]:
             files=entry.files,
             commits=entry.commits,
         )
-        if done != SessionText():  # a note that an agent left is not a session: it has only its finding
+        if done != SessionText():  # an agent's note is not a session: it has only a finding
             id, line = f"session:{entry.session}", block.start + 1
             yield _piece(id, done, entry.at, "history", title=entry.branch, line=line, **where)
         items: list[Decision | Finding | DeadEnd] = [*entry.decisions, *entry.findings, *entry.dead_ends]
@@ -90,8 +90,8 @@ def _piece(id: str, said: Said, when: float | None, kind: str, **more: Any) -> C
 
 def _reference(shown: str, text: str, project: str) -> Iterator[Chunk]:
     reference, lines = parse_reference(text, shown).reference, lines_of_ids(text)
-    for fact in (kept.fact for kept in reference.facts if kept.retired_at is None):
-        names = [name for said, name in _OTHER_NAMES.items() if said in fact.text]
+    for fact in (recorded.fact for recorded in reference.facts if recorded.retired_at is None):
+        names = [name for term, name in _OTHER_NAMES.items() if term in fact.text]
         yield _of_item(fact, "fact", shown, lines, project, " ".join([fact.category, *names]))
     for decision in reference.decisions:
         yield _of_item(decision, "history", shown, lines, project, "decision")
@@ -105,12 +105,12 @@ def _of_item(
     project: str,
     title: str = "",
 ) -> Chunk:
-    said = statement_of(item)
+    statement = statement_of(item)
     place = {"path": shown, "line": lines.get(item.id, 0), "session": item.session, "project": project}
-    return _piece(item.id, said, said.at, kind, title=title, **place)
+    return _piece(item.id, statement, statement.at, kind, title=title, **place)
 
 
-# Who asks for the linter means what lints: no stem makes one of the two.
+# A search for "linter" should find "lint": the stemmer does not join the two.
 _OTHER_NAMES = {
     " lints ": "linter",
     " runs the tests ": "testing",
@@ -135,32 +135,39 @@ def _state(shown: str, text: str, project: str) -> Iterator[Chunk]:
         *(("Done", item) for item in current.done),
     )
     for label, item in dated:
-        said = f"{label}: {item.text}"
+        line_text = f"{label}: {item.text}"
         yield Chunk(
-            id=f"state:{content_id('S', said)}",
+            id=f"state:{content_id('S', line_text)}",
             kind="state",
-            text=said,
+            text=line_text,
             title=item.branch,
             when=item.at,
             path=shown,
             line=line_of(text, item.text),
             session=item.session,
-            project=item.project or (project if item.session else ""),  # what a person noted holds for all
+            project=item.project
+            or (project if item.session else ""),  # a person's note applies to all projects
             data=encoded(SessionText(goal=item.text)) if isinstance(item, Done) else "",
         )
     for stumble in current.stumbles:
-        said, line = stumble_text(stumble), lines.get(stumble.id, 0)
+        line_text, line = stumble_text(stumble), lines.get(stumble.id, 0)
         yield Chunk(
-            id=stumble.id, kind="state", text=said, when=stumble.at, path=shown, line=line, project=project
+            id=stumble.id,
+            kind="state",
+            text=line_text,
+            when=stumble.at,
+            path=shown,
+            line=line,
+            project=project,
         )
     for note in file.person:
-        said = note.strip()
-        id, line = f"state:{content_id('S', note)}", line_of(text, said)
-        yield Chunk(id=id, kind="state", text=said, path=shown, line=line)
+        line_text = note.strip()
+        id, line = f"state:{content_id('S', note)}", line_of(text, line_text)
+        yield Chunk(id=id, kind="state", text=line_text, path=shown, line=line)
 
 
 def line_of(text: str, said: str) -> int:
-    """Where something stands, counted from 1; 0 when it was written in other signs."""
+    """The line number of a text, from 1; 0 when it is written differently."""
     first = said.partition("\n")[0]
     place = text.find(first) if first else -1
     return text.count("\n", 0, place) + 1 if place >= 0 else 0
@@ -168,10 +175,10 @@ def line_of(text: str, said: str) -> int:
 
 def _style(shown: str, text: str, project: str) -> Iterator[Chunk]:
     for number, line in enumerate(text.split("\n"), 1):
-        said = line.strip().lstrip("-* ")
-        if said and not line.startswith(_STYLE_NOISE):
-            id = f"style:{content_id('S', said)}"
-            yield Chunk(id=id, kind="knowledge", text=said, path=shown, line=number)
+        style_rule = line.strip().lstrip("-* ")
+        if style_rule and not line.startswith(_STYLE_NOISE):
+            id = f"style:{content_id('S', style_rule)}"
+            yield Chunk(id=id, kind="knowledge", text=style_rule, path=shown, line=number)
 
 
 _FILES: dict[str, Callable[[str, str, str], Iterator[Chunk]]] = {
@@ -185,64 +192,75 @@ _FOUND = ("active", "candidate", "stale", "muted")
 
 
 def lessons_stamp(machine: Machine, project: Project) -> str:
-    """Of every file that decides which lessons there are; '' without any. What was told and paid is not among them."""
+    """A stamp of every file that defines lessons; '' without any. Usage records are not included."""
     store = lesson_store(machine, project)
-    seen = []
+    stamps = []
     for place, folder in store.folders.items():
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
                     if entry.name.endswith(".md") or entry.name == "choices.json":
                         status = entry.stat(follow_symlinks=False)
-                        seen.append(f"{place}/{entry.name}:{status.st_size}:{status.st_mtime_ns}")
+                        stamps.append(f"{place}/{entry.name}:{status.st_size}:{status.st_mtime_ns}")
         except OSError:
             continue
-    if not seen:
+    if not stamps:
         return ""
-    # Agreement can be given and taken back without any of these files changing.
-    if any(one.startswith("shared/") for one in seen):
-        shelf = store.read()
-        seen += [f"trust:{one.lesson.name}" for one in shelf.shared.lessons if shelf.is_trusted(one)]
-    return blake2b("\n".join(sorted(seen)).encode("utf-8", "replace"), digest_size=12).hexdigest()
+    # Trust can be given and revoked without any of these files changing.
+    if any(entry_stamp.startswith("shared/") for entry_stamp in stamps):
+        lessons = store.read()
+        stamps += [
+            f"trust:{entry_stamp.lesson.name}"
+            for entry_stamp in lessons.shared.lessons
+            if lessons.is_trusted(entry_stamp)
+        ]
+    return blake2b("\n".join(sorted(stamps)).encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 
 def lesson_chunks(machine: Machine, project: Project) -> list[Chunk]:
-    shelf = lesson_store(machine, project).read()
-    return [chunk for seen in states(machine, shelf) if seen.state in _FOUND for chunk in _of_lesson(seen)]
+    lessons = lesson_store(machine, project).read()
+    return [
+        chunk for status in states(machine, lessons) if status.state in _FOUND for chunk in _of_lesson(status)
+    ]
 
 
 def _of_lesson(seen: LessonStatus) -> Iterator[Chunk]:
     lesson = seen.lesson
-    latest = max((one.at for one in lesson.evidence if one.at is not None), default=lesson.captured_at)
-    written = seen.stored.data.decode("utf-8", "replace")
-    for said in rules_of(lesson):
+    latest = max(
+        (evidence.at for evidence in lesson.evidence if evidence.at is not None), default=lesson.captured_at
+    )
+    file_text = seen.stored.data.decode("utf-8", "replace")
+    for rule in rules_of(lesson):
         yield _piece(
-            said.id,
-            said,
+            rule.id,
+            rule,
             latest,
             "lesson",
             title=f"{lesson.name} {lesson.description}",
             path=f"{SHOWN[seen.place]}/{lesson.name}.md",
-            line=line_of(written, f"- {said.text}"),
-            session=said.session,
+            line=line_of(file_text, f"- {rule.text}"),
+            session=rule.session,
         )
 
 
 def lessons_told(machine: Machine, project: Project) -> frozenset[str]:
-    """The ids of the pieces that may be told to a task: those of lessons that count here and now."""
-    rules = [rule for one in active_lessons(machine, project) for rule in one.lesson.rules]
+    """The ids of the chunks that a task may see: those of lessons that are active here and now."""
+    rules = [rule for active in active_lessons(machine, project) for rule in active.lesson.rules]
     return frozenset(f"lesson:{content_id('L', rule)}" for rule in rules)
 
 
 def knowledge_chunks(project: Project, shown: str) -> list[Chunk]:
-    """Conventions and patterns. Its facts come from sessions and stand in reference.md, with their evidence."""
-    known = knowledge.load(project).now
-    said = [
-        *(_convention(one.category, one.scope, one.pattern, one.example) for one in known.conventions),
-        *(f"{one.name}: {one.description}" for one in known.patterns),
+    """Conventions and patterns. Facts come from sessions and are in reference.md, with their evidence."""
+    knowledge_now = knowledge.load(project).now
+    texts = [
+        *(
+            _convention(item.category, item.scope, item.pattern, item.example)
+            for item in knowledge_now.conventions
+        ),
+        *(f"{item.name}: {item.description}" for item in knowledge_now.patterns),
     ]
-    found = {f"knowledge:{content_id('K', text)}": text for text in said}
-    return [Chunk(id=id, kind="knowledge", text=text, path=shown) for id, text in found.items()]
+    texts_by_id = {f"knowledge:{content_id('K', text)}": text for text in texts}
+    return [Chunk(id=id, kind="knowledge", text=text, path=shown) for id, text in texts_by_id.items()]
 
 
 def _convention(category: str, scope: str, pattern: str, example: str) -> str:

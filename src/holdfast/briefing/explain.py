@@ -1,4 +1,4 @@
-"""What sessions were told, when and why, as the hooks wrote it down; and why a session would be told nothing."""
+"""Reads the injection trace: what sessions saw, when and why; and explains why a session would see nothing."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from holdfast.store.switches import is_known, switches_of
 class Injection(Struct, frozen=True, kw_only=True):
     """One answer of a hook. `nothing` says why it was empty, `left_out` how many lines did not fit.
 
-    `tool` is the tool whose call was answered, `agent` the subagent that made it. `shown` is what the person was told
-    and the model was not.
+    `tool` is the tool whose call was answered, `agent` the subagent that made it. `shown` is a notice for the person
+    that the model did not see.
     """
 
     time: str
@@ -42,16 +42,16 @@ class Injection(Struct, frozen=True, kw_only=True):
 
 
 def injections(project: Project) -> list[Injection]:
-    """Oldest first. A torn or foreign line is passed over: this is a trace, not a record."""
+    """All injections, oldest first. Skips torn or foreign lines: this is a trace, not a record."""
     return [
-        found
+        injection
         for name in ("why.jsonl.1", "why.jsonl")
-        for found in read_json_lines(project.memory / name, Injection)
+        for injection in read_json_lines(project.memory / name, Injection)
     ]
 
 
 def injections_of(project: Project, wanted: str = "last") -> list[Injection]:
-    """Those of one session, by its id or the beginning of it; `last` is the latest session."""
+    """The injections of one session, by its id or a prefix of it; `last` is the latest session."""
     every = injections(project)
     if wanted == "last":
         last = every[-1].session if every else None
@@ -63,7 +63,7 @@ def injections_of(project: Project, wanted: str = "last") -> list[Injection]:
 
 
 def why_silent(machine: Machine, project: Project, directory: Path) -> str:
-    """Why a session started here now would be told nothing; '' when nothing stands in the way."""
+    """Why a session started here now would see nothing; '' when nothing prevents it."""
     switches = switches_of(project)
     if not switches.enabled:
         return "this project is not enabled: holdfast init"
@@ -82,13 +82,13 @@ def why_silent(machine: Machine, project: Project, directory: Path) -> str:
 
 
 def why_uncaptured(project: Project, directory: Path) -> str:
-    """Why a session here would be told something and leave nothing; '' when nothing stands in the way."""
+    """Why a session here would see memory but not be captured; '' when nothing prevents it."""
     uncaptured, untold = switches_of(project).at(directory)
     return "switched off in this directory: holdfast on --capture" if uncaptured and not untold else ""
 
 
 def off_by_environment(machine: Machine) -> str:
-    """The variable that switches holdfast off; '' when none does."""
+    """The environment variable that switches holdfast off; '' when none does."""
     if machine.env.get("HOLDFAST", "").lower() in ("off", "0", "false"):
         return "HOLDFAST=off"
     if machine.env.get("CI", "").lower() in ("true", "1"):

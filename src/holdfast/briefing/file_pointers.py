@@ -1,4 +1,4 @@
-"""File pointers for a prompt: the sessions of this project as the ranking needs them, and only files that exist."""
+"""Prepares and ranks file pointers for a prompt: past sessions as the ranking needs them, and only existing files."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from holdfast.store.project import Project
 
 # --- the tables of the hook ----------------------------------------------------------------------------
 
-_ANSWER = 0.25  # what a word of the agent's weighs beside one of the person's
-_REMEMBERED = 30  # sessions that may go on, whose prompts so far are kept one by one
-_EARLIER = 8  # of their prompts
+_ANSWER = 0.25  # the weight of an agent's word, where a person's word has 1
+_REMEMBERED = 30  # sessions that may continue, whose prompts are stored one by one
+_EARLIER = 8  # prompts of each
 
 TABLES = {
     "asked_meta": """CREATE TABLE asked_meta (empty TEXT NOT NULL, lengths BLOB NOT NULL, files INTEGER NOT NULL,
@@ -75,7 +75,7 @@ def write_postings(
     meta = (" ".join(sorted(ENGLISH)), lengths.tobytes(), len(ids), average)
     db.execute("INSERT INTO asked_meta VALUES (?, ?, ?, ?)", meta)
     db.executemany(
-        "INSERT INTO word VALUES (?, ?)", ((word, held.tobytes()) for word, held in holding.items())
+        "INSERT INTO word VALUES (?, ?)", ((word, postings.tobytes()) for word, postings in holding.items())
     )
     db.executemany(
         "INSERT INTO file VALUES (?, ?, ?, ?, ?, ?)",
@@ -84,16 +84,21 @@ def write_postings(
             for path, id in ids.items()
         ),
     )
-    inside: dict[str, array[int]] = defaultdict(lambda: array("I"))
-    for id, found in written.items():
-        for word in found:
-            inside[word].append(id)
+    files_by_word: dict[str, array[int]] = defaultdict(lambda: array("I"))
+    for id, file_words in written.items():
+        for word in file_words:
+            files_by_word[word].append(id)
     db.executemany(
-        "INSERT INTO written VALUES (?, ?)", ((word, files.tobytes()) for word, files in inside.items())
+        "INSERT INTO written VALUES (?, ?)",
+        ((word, files.tobytes()) for word, files in files_by_word.items()),
     )
     db.executemany(
         "INSERT INTO together VALUES (?, ?, ?)",
-        ((path, other, often) for path, others in together.items() for other, often in others.items()),
+        (
+            (path, companion, frequency)
+            for path, companions in together.items()
+            for companion, frequency in companions.items()
+        ),
     )
     _write_earlier(db, ordered[-_REMEMBERED:])
 
@@ -118,23 +123,23 @@ def _counts(session: PointerSession, path_words: dict[str, list[str]]) -> dict[s
 
 
 def _written(sessions: Sequence[PointerSession], ids: Mapping[str, int]) -> dict[int, set[str]]:
-    """For each file the words of the names that sessions wrote into it."""
-    found: dict[int, set[str]] = {}
-    split: dict[str, list[str]] = {}
+    """For each file the words of the identifiers that sessions wrote into it."""
+    words_by_file: dict[int, set[str]] = {}
+    words_by_name: dict[str, list[str]] = {}
     for session in sessions:
         for path, names in session.named:
             if path in ids:
-                own = found.setdefault(ids[path], set())
+                file_words = words_by_file.setdefault(ids[path], set())
                 for name in names.split():
-                    if name not in split:
-                        split[name] = words(name, ENGLISH)
-                    own.update(split[name])
-    return found
+                    if name not in words_by_name:
+                        words_by_name[name] = words(name, ENGLISH)
+                    file_words.update(words_by_name[name])
+    return words_by_file
 
 
 def _path_words(path: str, known: Mapping[str, list[str]]) -> tuple[str, str]:
-    said = known.get(path) or sorted(set(words(path, ENGLISH)))
-    return " ".join(said), " ".join(sorted(name_words(path, ENGLISH)))
+    path_words = known.get(path) or sorted(set(words(path, ENGLISH)))
+    return " ".join(path_words), " ".join(sorted(name_words(path, ENGLISH)))
 
 
 def _write_earlier(db: sqlite3.Connection, latest: Sequence[PointerSession]) -> None:
@@ -153,12 +158,12 @@ def prompt_words(prompt: str) -> list[str]:
 
 
 BUDGET = 200
-LATEST = 1000  # sessions that are looked at: older ones weigh next to nothing
+LATEST = 1000  # sessions that are read: older ones have almost no weight
 _LONGEST_PATH = 300
 _WORKTREE = lazy_regex(r"^(?:.*/)?\.?(?:[\w.-]+/)?worktrees/[^/]+/")
 _DRIVE = lazy_regex(r"(?:([A-Za-z]):|/([A-Za-z]))/")
 _BREAKS = lazy_regex(r"[\n\r\t]")
-# What a tool writes for itself says nothing of the repository.
+# Files that a tool writes for itself say nothing about the repository.
 _NOT_THE_WORK = lazy_regex(
     r"(^|/)(node_modules|\.git|\.holdfast|__pycache__|tmp)/|\.claude/(projects|plans)/"
 )
@@ -178,34 +183,40 @@ def pointers_for(
     session: str = "",
     branch: str = "",
 ) -> list[Pointer]:
-    """Files of this repository that the work asked for is likely to touch, within `budget` tokens; [] when unsure.
+    """Files of this repository that the work is likely to touch, within `budget` tokens; [] when unsure.
 
-    `earlier` are this session's prompts so far and `touched` its files; `said` was told before and is not told again.
-    With `now` only sessions that had begun by then count; `least` is the smallest chance that is worth a line; `branch`
-    is where the work is done.
+    `earlier` are this session's prompts so far and `touched` its files; paths in `said` were shown before and are left
+    out. With `now`, only sessions that had begun by then count; `least` is the smallest probability that is worth a
+    line; `branch` is the branch of the work.
     """
-    known = [
-        one for one in pointer_sessions(project) if one.session != session and (now is None or one.at <= now)
+    sessions = [
+        candidate
+        for candidate in pointer_sessions(project)
+        if candidate.session != session and (now is None or candidate.at <= now)
     ]
     root = project.root if is_checkout(project.root) else None
     top = None if root is None else os.path.realpath(root)
     db = sqlite3.connect("file::memory:", uri=True)
     try:
-        write_postings(db, known, changed_together(root)[0] if root else {})
-        said_before = [prompt_words(one) for one in earlier]
-        held_back = set(said)
+        write_postings(db, sessions, changed_together(root)[0] if root else {})
+        earlier_words = [prompt_words(candidate) for candidate in earlier]
+        excluded = set(said)
         postings = Postings(db)
-        named = named_files(postings, prompt, [top] if top else [])
+        named_paths = named_files(postings, prompt, [top] if top else [])
         ranked = [
-            one
-            for one in rank(postings, prompt, said_before, touched, least, branch=branch, named=named)
-            if one.path not in held_back and (top is None or is_file(top, one.path))
+            candidate
+            for candidate in rank(
+                postings, prompt, earlier_words, touched, least, branch=branch, named=named_paths
+            )
+            if candidate.path not in excluded and (top is None or is_file(top, candidate.path))
         ]
-        taken = set(fitting([one.path for one in ranked], budget))
+        taken = set(fitting([candidate.path for candidate in ranked], budget))
         return [
-            Pointer(path=one.path, why=one.why, chance=one.chance, session=one.session)
-            for one in ranked
-            if one.path in taken
+            Pointer(
+                path=candidate.path, why=candidate.why, chance=candidate.chance, session=candidate.session
+            )
+            for candidate in ranked
+            if candidate.path in taken
         ]
     finally:
         db.close()
@@ -219,16 +230,16 @@ def pointer_sessions(project: Project) -> list[PointerSession]:
 
 
 def pointer_session(record: DistilledSession, root: Path) -> PointerSession:
-    """A record as the ranking reads it, with the repository's own paths only."""
+    """A record as the ranking needs it, with the repository's own paths only."""
     edited: dict[str, None] = {}
     read: dict[str, None] = {}
     for touch in record.files:
         if path := repository_path(touch.path, record.cwd, root):
             (edited if touch.edits else read)[path] = None
-    for shown in shell_reads(record.commands):
-        if path := repository_path(shown, record.cwd, root):
+    for shell_path in shell_reads(record.commands):
+        if path := repository_path(shell_path, record.cwd, root):
             read[path] = None
-    named = [
+    names_by_path = [
         (path, names) for file, names in record.named if (path := repository_path(file, record.cwd, root))
     ]
     return PointerSession(
@@ -239,25 +250,25 @@ def pointer_session(record: DistilledSession, root: Path) -> PointerSession:
         branch=record.branch,
         edited=tuple(edited),
         read=tuple(path for path in read if path not in edited),
-        named=tuple(named),
+        named=tuple(names_by_path),
     )
 
 
 def repository_path(path: str, cwd: str, root: Path) -> str:
-    """A path that a session in `cwd` recorded, as the repository has it; '' for what is outside or unfit to show.
+    """A path recorded by a session in `cwd`, relative to the repository; '' if it is outside or unfit to show.
 
-    A session that was recorded elsewhere is read as if its directory were the root.
+    For a session recorded elsewhere, its directory counts as the root.
     """
-    plain, here, top = _slashed(path), _slashed(cwd).rstrip("/"), _slashed(str(root)).rstrip("/")
-    inner = _under(plain, top)
-    if inner is None:
-        inner = _under(plain, here)
-        plain = plain if inner is None else inner
-        below = _under(here, top)
+    plain, session_dir, top = _slashed(path), _slashed(cwd).rstrip("/"), _slashed(str(root)).rstrip("/")
+    inside = _under(plain, top)
+    if inside is None:
+        inside = _under(plain, session_dir)
+        plain = plain if inside is None else inside
+        below = _under(session_dir, top)
         if below and "worktrees/" not in below and plain[:1] != "/":
             plain = f"{below}/{plain}"
     else:
-        plain = inner
+        plain = inside
     plain = (_WORKTREE.sub("", plain) if "worktrees/" in plain else plain).removeprefix("./")
     parts = plain.split("/")
     if not plain or len(plain) > _LONGEST_PATH or plain[0] in "/~$" or ":" in parts[0] or "*" in plain:
@@ -268,21 +279,21 @@ def repository_path(path: str, cwd: str, root: Path) -> str:
 
 
 def _could_end_a_fence(path: str) -> bool:
-    """A path is told as it is or not at all: made harmless it would name no file."""
+    """A path is shown unchanged or not at all: neutralised, it would not name a file."""
     if path.isascii() and "holdfast" not in path.lower():
         return False
     return wrap([path], "000000").split("\n")[1:-1] != [path]
 
 
 def _slashed(path: str) -> str:
-    """One way to write a path: Windows' own and its shells' forms as `d:/x`."""
+    """Normalises a path: the forms of Windows and its shells become `d:/x`."""
     plain = path.replace("\\", "/")
     drive = _DRIVE.match(plain)
     return f"{(drive[1] or drive[2]).lower()}:/{plain[drive.end() :]}" if drive else plain
 
 
 def _under(path: str, folder: str) -> str | None:
-    """What is left of a path inside a folder. Windows does not tell cases apart."""
+    """A path relative to a folder; None when it is outside. Ignores case for Windows paths."""
     if not folder:
         return None
     start = folder + "/"

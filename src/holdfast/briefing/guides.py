@@ -1,7 +1,7 @@
-"""What a repository tells every agent anyway: what its guides state is no lesson, and costs no words twice.
+"""Checks what a repository's guides already state: that is not a lesson, and is not injected again.
 
-The guides are those of the checkout; where sessions were imported without one, what they were shown of them counts.
-A session that failed in spite of a guide teaches a stumble, which is another rule and is kept.
+The guides are those of the checkout; for sessions imported without a checkout, the guide text that they saw counts.
+A session that failed in spite of a guide teaches a different rule, which is kept.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ _STATED_AS = ("correction", "other")
 
 
 class Guides:
-    """The guides of a checkout, without what holdfast wrote into them; `lived` stands in where there is none."""
+    """The guides of a checkout, without the text that holdfast wrote; `lived` is used where there is no checkout."""
 
     def __init__(self, project: Project, lived: Iterable[Lived] = ()) -> None:
         self._text = guide_text(project.root)
         self._shown: frozenset[str] = frozenset()
         if not self._text and not is_checkout(project.root):
-            self._shown = frozenset(one for session in lived for one in session.experience.stated)
+            self._shown = frozenset(stated for session in lived for stated in session.experience.stated)
 
     def state(self, lesson: Lesson) -> bool:
-        """Whether the guides say all of a lesson: a command by itself, a person's rule in the same or other words."""
+        """Whether the guides state all of a lesson: a command literally, a person's rule in the same or other words."""
         if lesson.kind == "command":
             commands = [_COMMAND.fullmatch(rule) for rule in lesson.rules]
-            return all(found is not None and self._has(found[1]) for found in commands)
+            return all(match is not None and self._has(match[1]) for match in commands)
         if lesson.kind in _STATED_AS and self._text:
             return all(any(same_rule(rule, line) for line in self._lines) for rule in lesson.rules)
         return False
@@ -70,13 +70,20 @@ class Guides:
 
 
 def guide_text(root: Path) -> str:
-    """What the repository's own instructions say, with the files that they import; '' where there are none."""
-    here = Here(cwd=str(root), root=str(root), home=str(root), now=0.0, env={})
+    """The text of the repository's instruction files and their imports; '' without any."""
+    scope = Here(cwd=str(root), root=str(root), home=str(root), now=0.0, env={})
     texts: list[str] = []
     room = _MOST
-    for found in InstructionsSource().files(here):
-        own = found.shown.startswith("~")  # a person's, which other people's agents do not hear
-        if not found.reason and not own and room > 0 and (text := text_of(found.path, room)):
+    for instruction_file in InstructionsSource().files(scope):
+        is_personal = instruction_file.shown.startswith(
+            "~"
+        )  # a personal file, which other people's agents do not see
+        if (
+            not instruction_file.reason
+            and not is_personal
+            and room > 0
+            and (text := text_of(instruction_file.path, room))
+        ):
             texts.append(_OWN.sub("", text)[:room])
             room -= len(texts[-1])
     return "\n".join(texts)

@@ -1,8 +1,8 @@
-"""The search index of a project, kept as its files are: what changed is put in, what is gone is taken out.
+"""Keeps the search index of a project in sync with its files: adds changed chunks, removes deleted ones.
 
-What was put in is noted beside the index, file by file, so that an unchanged file is not even read. The index has
-to say that the notes are about it: one that was emptied, replaced, or lost its last saves in a power cut says
-something else, and everything is put in again, which costs little for what is there already.
+A file beside the index notes which chunks each file had, so that an unchanged file is not even read. A mark in the
+index must match the notes: if the index was emptied, replaced, or lost its last writes in a power cut, the mark differs
+and everything is indexed again, which costs little for chunks that are already there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
 PLACE = ".holdfast/local"
-LESSONS = f"{PLACE}/lessons"  # all of them as one, wherever they lie
+LESSONS = f"{PLACE}/lessons"  # all lessons as one file, in whatever folder
 LEDGER = f"{PLACE}/ledger.md"
 SHARED_LEDGER = ".holdfast/ledger.md"
 _FORMAT = 4
@@ -35,7 +35,7 @@ _MANY = 100
 
 
 class Indexed(Struct, kw_only=True):
-    """What bringing an index up to date did."""
+    """The result of an index update."""
 
     files: int = 0
     chunks: int = 0
@@ -45,7 +45,7 @@ class Indexed(Struct, kw_only=True):
 
 
 class _Seen(Struct):
-    """Which pieces each file had when it was last indexed, and the stamp it had then; `mark` is in that index too."""
+    """The chunks and the stamp that each file had when it was last indexed; `mark` is in the index too."""
 
     format: int = _FORMAT
     mark: str = ""
@@ -53,10 +53,10 @@ class _Seen(Struct):
 
 
 def ask_index(machine: Machine, project: Project, ask: Callable[[Index], list[Hit]]) -> list[Hit]:
-    """What the index of a project answers, once it matches the files.
+    """Asks the index of a project after bringing it up to date.
 
-    A damaged index is rebuilt. Where it cannot be written (a sandbox, a full disk, a newer holdfast's) one is made
-    elsewhere for this once: who asks should not need leave to write.
+    A damaged index is rebuilt. If it cannot be written (a sandbox, a full disk, a newer version's format), a temporary
+    index is built elsewhere: a search should not need write permission.
     """
     for rebuild in (False, True):
         try:
@@ -73,7 +73,7 @@ def ask_index(machine: Machine, project: Project, ask: Callable[[Index], list[Hi
 
 
 def update_index(machine: Machine, project: Project, *, rebuild: bool = False) -> Indexed:
-    """Puts in what is new and takes out what is gone; files whose stamp is unchanged are not even read."""
+    """Adds new chunks and removes deleted ones; files with an unchanged stamp are not even read."""
     done = Indexed()
     try:
         with _followed(machine, project, done, rebuild=rebuild):
@@ -86,14 +86,14 @@ def update_index(machine: Machine, project: Project, *, rebuild: bool = False) -
 
 @contextmanager
 def _followed(machine: Machine, project: Project, done: Indexed, *, rebuild: bool) -> Iterator[Index]:
-    """The index, once it is as the files are; `done` says what that took."""
+    """The index after an update; `done` gets the result."""
     if rebuild:
         files.discard(path for path in project.memory.glob("index*") if path.is_file())
     with open_index(project.memory / "index.db", machine.settings().embedder, tell=machine.tell) as index:
         before, stamps = _seen(project, index), _stamps(machine, project)
         if any(_differing(before, stamps)):
             with files.lock(project.lock("index")):
-                # Read again under the lock: another process may have just done the same.
+                # Read again under the lock: another process may have just updated it.
                 before, stamps = _seen(project, index), _stamps(machine, project)
                 if any(_differing(before, stamps)):
                     before = _take_in(machine, project, index, before, stamps, done)
@@ -112,9 +112,11 @@ def _made_aside(machine: Machine, project: Project) -> Iterator[Index]:
 
 def _stamps(machine: Machine, project: Project) -> dict[str, str]:
     stamps = {shown: _stamp(path) for shown, path in memory_files(project)}
-    shared = project.window_ledger
-    if shared is not None and shared.is_file():  # rows of others come with git, and change nothing here
-        stamps[LEDGER] = f"{stamps.get(LEDGER, '')} {_stamp(shared)}"
+    window_ledger = project.window_ledger
+    if (
+        window_ledger is not None and window_ledger.is_file()
+    ):  # other people's rows come with git, and change no local file
+        stamps[LEDGER] = f"{stamps.get(LEDGER, '')} {_stamp(window_ledger)}"
     if any(folder.is_dir() for folder in _lesson_folders(machine, project)):
         from holdfast.briefing.chunks import lessons_stamp
 
@@ -124,12 +126,12 @@ def _stamps(machine: Machine, project: Project) -> dict[str, str]:
 
 
 def _lesson_folders(machine: Machine, project: Project) -> Iterator[Path]:
-    """Where lessons may lie. Most people have none yet, and need not wait until what reads them is loaded."""
+    """The folders of lessons. Most people have none yet, and should not wait for the lesson modules to load."""
     return (place / "lessons" for place in (machine.home, project.memory, project.window))
 
 
 def _differing(before: _Seen, stamps: dict[str, str]) -> tuple[list[str], list[str]]:
-    """The files that are new or changed, and those that are gone."""
+    """The files that are new or changed, and those that were removed."""
     changed = [shown for shown, stamp in stamps.items() if before.files.get(shown, ("",))[0] != stamp]
     return changed, [shown for shown in before.files if shown not in stamps]
 
@@ -140,41 +142,50 @@ def _take_in(
     changed, gone = _differing(before, stamps)
     now = _Seen(
         mark=os.urandom(8).hex(),
-        files={shown: kept for shown, kept in before.files.items() if shown not in gone},
+        files={shown: entry for shown, entry in before.files.items() if shown not in gone},
     )
-    read: dict[str, list[Chunk]] = {}
+    chunks_by_file: dict[str, list[Chunk]] = {}
     for shown in changed:
         pieces = _pieces(machine, project, shown, done)
         if pieces is not None:
-            read[shown] = pieces
+            chunks_by_file[shown] = pieces
             now.files[shown] = (stamps[shown], [piece.id for piece in pieces])
-    # A statement that stands in two files is told as the later one has it, whichever of them changed.
-    was, holds = _holders(before, stamps), _holders(now, stamps)
-    for shown in sorted({shown for id, shown in holds.items() if was.get(id) != shown} - read.keys()):
-        read[shown] = _pieces(machine, project, shown, done) or []
-    chunks = [piece for shown, pieces in read.items() for piece in pieces if holds.get(piece.id) == shown]
+    # A statement in two files is indexed as the later file has it, whichever of them changed.
+    old_holders, new_holders = _holders(before, stamps), _holders(now, stamps)
+    for shown in sorted(
+        {shown for id, shown in new_holders.items() if old_holders.get(id) != shown} - chunks_by_file.keys()
+    ):
+        chunks_by_file[shown] = _pieces(machine, project, shown, done) or []
+    chunks = [
+        piece
+        for shown, pieces in chunks_by_file.items()
+        for piece in pieces
+        if new_holders.get(piece.id) == shown
+    ]
     if len(chunks) > _MANY and machine.settings().embedder != _QUICK:
         machine.tell(f"{len(chunks):,} pieces are put into the search index: up to a minute for each 2,000.")
     changes = index.put_many({chunk.id: chunk for chunk in chunks}.values())
-    stay = {id for _, ids in now.files.values() for id in ids}
-    # The index itself says what it holds: one that was left half way knows more than was noted. Where a file
-    # could not be read, what was known of it stays.
-    held = {id for _, ids in before.files.values() for id in ids} if done.problems else set(index.ids())
+    current_ids = {id for _, ids in now.files.values() for id in ids}
+    # Ask the index for its ids: an interrupted update may have added more than was noted. If a file could not be read,
+    # its chunks stay.
+    indexed_ids = (
+        {id for _, ids in before.files.values() for id in ids} if done.problems else set(index.ids())
+    )
     done.added = changes.added + changes.updated
-    done.removed = index.delete_many(sorted(held - stay))
+    done.removed = index.delete_many(sorted(indexed_ids - current_ids))
     index.set_mark(now.mark)
     files.replace(_seen_file(project), msgspec.json.encode(now), project.lock("hot"), files.ANYTHING)
     return now
 
 
 def _holders(seen: _Seen, stamps: dict[str, str]) -> dict[str, str]:
-    """For each piece the file that has the last word on it."""
+    """For each chunk the file that takes precedence."""
     return {id: shown for shown in stamps if shown in seen.files for id in seen.files[shown][1]}
 
 
 def _pieces(machine: Machine, project: Project, shown: str, done: Indexed) -> list[Chunk] | None:
-    """None for a file that cannot be read now: what was known of it stays findable."""
-    # Loaded only where something changed: most searches find the index as it should be.
+    """The chunks of a file; None if it cannot be read now: then its old chunks stay."""
+    # Imported only when something changed: most searches find the index up to date.
     from holdfast.briefing.chunks import chunks_of_file, chunks_of_ledger
     from holdfast.ledger.rows import read_ledger, rows
 
@@ -186,7 +197,7 @@ def _pieces(machine: Machine, project: Project, shown: str, done: Indexed) -> li
         if shown.endswith("ledger.md"):
             ledger = read_ledger(project)
             lines = {id(row): line for row, line in zip(ledger.entries, ledger.lines, strict=True)}
-            # Where it is shared, the rows are counted in the repository's own; those that lack there have no line.
+            # A shared ledger gives the line numbers; rows that are not in it have none.
             place = shown if project.window_ledger is None else SHARED_LEDGER
             placed = [(row, place if lines[id(row)] else shown, lines[id(row)]) for row in rows(ledger)]
             return chunks_of_ledger(placed, project.title)
@@ -200,7 +211,7 @@ def _pieces(machine: Machine, project: Project, shown: str, done: Indexed) -> li
 
 
 def memory_files(project: Project) -> Iterator[tuple[str, Path]]:
-    """Everything that can be found, by the name it is shown under; the reference last: it says more than a log."""
+    """All indexed files, by display name; the reference last, because it says more than a log."""
     memory = project.memory
     for path in (memory / "current.md", memory / "style.md", memory / "session.json", project.ledger):
         if path.is_file():
@@ -225,7 +236,7 @@ def _seen_file(project: Project) -> Path:
 
 
 def _seen(project: Project, index: Index) -> _Seen:
-    """What was noted of this very index; nothing where the notes are about another, or of another format."""
+    """The notes on this index; empty if they belong to another index, or have another format."""
     try:
         seen = msgspec.json.decode(files.read(_seen_file(project)) or b"{}", type=_Seen)
     except msgspec.MsgspecError:

@@ -1,7 +1,7 @@
-"""Prepares the lessons that prompts are told: one row for each rule that counts, with what it takes to choose it.
+"""Prepares the lessons for prompts: one row for each rule of an active lesson, with the data to choose it by.
 
-Only what `lesson_states` counts is written: nothing that is muted, rejected, stale, or came with a clone and was not
-agreed to. docs/pointers.md has the tables; `hooks/lesson_lines.py` chooses among the rows.
+Only lessons that `lesson_states` counts are written: none that is muted, rejected, stale, or came with a clone and is
+not trusted. docs/pointers.md describes the tables; `hooks/lesson_lines.py` chooses among the rows.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ CREATE TABLE stamp (
 MOST_RULES = 500
 MOST_ROOTS = 8
 LONGEST_RULE = 240
-USUAL_JOBS = ("test", "check", "lint", "format", "build", "types")  # with which a change is checked
+USUAL_JOBS = ("test", "check", "lint", "format", "build", "types")  # commands that check a change
 MOST_USUAL = 3
 _STAMPS = "SELECT root, lesson, path, size, mtime_ns FROM stamp"
 _CANNOT_TELL = -1
@@ -57,7 +57,7 @@ _QUOTED = lazy_regex(r"`([^`]+)`")
 
 
 class Rule(Struct, frozen=True, kw_only=True):
-    """One rule of a lesson that counts, as it is told."""
+    """One rule of an active lesson, as it is injected."""
 
     lesson: Lesson
     scope: str
@@ -67,35 +67,42 @@ class Rule(Struct, frozen=True, kw_only=True):
 
 
 class CountedLessons(Struct, frozen=True):
-    """The lessons that count, what they are held against, and those that a person chose to keep."""
+    """The active lessons, the record of their files, and those that a person chose to keep."""
 
     counts: tuple[ActiveLesson, ...] = ()
     record: Record = Record()
     kept: frozenset[str] = frozenset()
-    silenced: frozenset[str] = frozenset()  # rules that must not be told: stale, muted, rejected
+    silenced: frozenset[str] = frozenset()  # rules that must not be injected: stale, muted, rejected
 
 
 def count_lessons(machine: Machine, project: Project) -> CountedLessons:
-    """A shelf that cannot be read costs the lessons only: `doctor` and `lessons list` say what is wrong with it."""
+    """The active lessons; none if they cannot be read: `doctor` and `lessons list` report why."""
     try:
-        shelf = lesson_store(machine, project).read()
-        seen = looked_at(machine, project, shelf)
-        kept = frozenset(
-            one.lesson.name for one in seen if one.state == "active" and one.place != "candidates"
+        lessons = lesson_store(machine, project).read()
+        statuses = looked_at(machine, project, lessons)
+        kept_names = frozenset(
+            status.lesson.name
+            for status in statuses
+            if status.state == "active" and status.place != "candidates"
         )
-        counts = tuple(counting(seen))
-        counts += tuple(_usual(machine, project, shelf, {rule for one in seen for rule in one.lesson.rules}))
-        told = {rule for one in counts for rule in one.lesson.rules}
-        silent = (one for one in seen if one.state in ("stale", "muted", "rejected"))
-        unwanted = [*(rule for one in silent for rule in one.lesson.rules), *shelf.choices.rejected_rules()]
-        silenced = frozenset(rule for rule in unwanted if rule not in told)
-        return CountedLessons(counts, shelf.record, kept, silenced)
+        counted = tuple(counting(statuses))
+        counted += tuple(
+            _usual(machine, project, lessons, {rule for status in statuses for rule in status.lesson.rules})
+        )
+        counted_rules = {rule for status in counted for rule in status.lesson.rules}
+        silenced_lessons = (status for status in statuses if status.state in ("stale", "muted", "rejected"))
+        unwanted_rules = [
+            *(rule for status in silenced_lessons for rule in status.lesson.rules),
+            *lessons.choices.rejected_rules(),
+        ]
+        silenced = frozenset(rule for rule in unwanted_rules if rule not in counted_rules)
+        return CountedLessons(counted, lessons.record, kept_names, silenced)
     except (HoldfastError, OSError):
         return CountedLessons()
 
 
 def _usual(machine: Machine, project: Project, shelf: Shelf, known: Set[str]) -> Iterator[ActiveLesson]:
-    """Commands that every session uses: no lessons, and told as such where no guide of the checkout says them."""
+    """Commands that every session uses: not lessons, but injected if no guide of the checkout states them."""
     from holdfast.briefing.lesson_proposals import usual_commands
 
     for lesson in usual_commands(project, shelf.choices, machine.now().timestamp()):
@@ -104,7 +111,7 @@ def _usual(machine: Machine, project: Project, shelf: Shelf, known: Set[str]) ->
 
 
 def strong_rules(machine: Machine, told: CountedLessons, instructions: str = "") -> list[Rule]:
-    """Stumbles that recur, of every scope: worth a line at a start whatever is asked, and at the very call."""
+    """Recurring failures of every scope: worth a line at every start, and at the failing call."""
     rules = _rules(machine, told, instructions)
     return [rule for rule in rules if rule.lesson.kind in STUMBLES and rule.lesson.strong]
 
@@ -112,20 +119,21 @@ def strong_rules(machine: Machine, told: CountedLessons, instructions: str = "")
 def write_lessons(
     db: sqlite3.Connection, machine: Machine, project: Project, before: Path | None, instructions: str
 ) -> None:
-    """`instructions` is what the agent's own files say, flat and in lower case: that is not told again."""
+    """Writes the tables. `instructions` is the text of the agent's own files, flat and in lower case: rules in it are
+    left out."""
     db.executescript(SCHEMA)
-    told = count_lessons(machine, project)
-    rules = list(_rules(machine, told, instructions))[:MOST_RULES]
-    worded = [set(_words(rule)) for rule in rules]
-    often = Counter(word for found in worded for word in found)
+    counted = count_lessons(machine, project)
+    rules = list(_rules(machine, counted, instructions))[:MOST_RULES]
+    rule_words = [set(_words(rule)) for rule in rules]
+    frequency = Counter(word for words_of_rule in rule_words for word in words_of_rule)
     stamps = known_stamps(project) if is_checkout(project.root) else {}
     places: dict[str, tuple[FileStat, ...] | None] = {}
-    for position, (rule, found) in enumerate(zip(rules, worded, strict=True)):
+    for position, (rule, words_of_rule) in enumerate(zip(rules, rule_words, strict=True)):
         lesson = rule.lesson
         if lesson.id not in places:
-            places[lesson.id] = _places(project, lesson, told.record, stamps)
-        known = places[lesson.id]
-        weights = {word: math.log(1 + (len(rules) + 1) / often[word]) for word in found}
+            places[lesson.id] = _places(project, lesson, counted.record, stamps)
+        lesson_files = places[lesson.id]
+        weights = {word: math.log(1 + (len(rules) + 1) / frequency[word]) for word in words_of_rule}
         row = (
             position,
             lesson.id,
@@ -136,7 +144,7 @@ def write_lessons(
             "\n".join(_files(rule)),
             " ".join(f"{word}:{weight:.3f}" for word, weight in sorted(weights.items())),
             rule.reach,
-            _CANNOT_TELL if known is None else len(known),
+            _CANNOT_TELL if lesson_files is None else len(lesson_files),
             reason_of(rule),
         )
         db.execute("INSERT INTO lesson VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
@@ -144,7 +152,7 @@ def write_lessons(
 
 
 def _rules(machine: Machine, told: CountedLessons, instructions: str) -> Iterator[Rule]:
-    """Corrections, then commands, then the rest; of each the strongest first."""
+    """Corrections, then commands, then the rest; the strongest of each first."""
     ordered = sorted(told.counts, key=lambda one: (_KINDS.get(one.lesson.kind, 2), *by_worth(one.lesson)))
     usual: Counter[str] = Counter()
     for one in ordered:
@@ -157,7 +165,7 @@ def _rules(machine: Machine, told: CountedLessons, instructions: str) -> Iterato
                 or _said(one, text, instructions)
             ):
                 continue
-            # A stumble names what fails: it is no command to run.
+            # A failure lesson names what fails: it is not a command to run.
             job = job_of(text) if one.lesson.kind not in STUMBLES else ""
             reach = ONE_WORD if one.lesson.name in told.kept else 0
             if one.lesson.kind == "correction":
@@ -174,15 +182,15 @@ def _rules(machine: Machine, told: CountedLessons, instructions: str) -> Iterato
 
 
 def _said(one: ActiveLesson, text: str, instructions: str) -> bool:
-    """Whether the agent's own files say it: a command by itself, anything else in its words."""
+    """Whether the agent's own files state it: a command literally, anything else in its words."""
     quoted = _QUOTED.findall(text) if one.lesson.kind == "command" else []
     return any(part.casefold() in instructions for part in (text, *(q for q in quoted if "<" not in q)))
 
 
 def job_of(text: str) -> str:
-    """What a command is for: by our own label for it, else by the command itself, for people label as they like."""
-    if (named := purpose_named(text.partition(":")[0])) in (*USUAL_JOBS, "one test", "run"):
-        return named
+    """The purpose of a command: by our label for it, else by the command itself, because people's labels vary."""
+    if (label := purpose_named(text.partition(":")[0])) in (*USUAL_JOBS, "one test", "run"):
+        return label
     for quoted in _QUOTED.findall(text):
         for part in simple_commands(quoted):
             if purpose := purpose_of(part):
@@ -191,18 +199,18 @@ def job_of(text: str) -> str:
 
 
 def flat(text: str) -> str:
-    """One line that cannot end a fence."""
+    """The text as one line that cannot end a fence."""
     return "\n".join(wrap([" ".join(text.split())], "000000").split("\n")[1:-1])
 
 
 def _words(rule: Rule) -> list[str]:
-    """The words of a rule; for a rule that a person keeps also the lesson's name."""
+    """The words of a rule; for a rule that a person chose to keep also the lesson's name."""
     more = f"{rule.lesson.name} {rule.lesson.description}" if rule.reach == ONE_WORD else ""
     return prompt_words(f"{rule.text} {more}")
 
 
 def _files(rule: Rule) -> list[str]:
-    """Files whose name in a prompt calls for the lesson."""
+    """Files whose name in a prompt triggers the lesson."""
     targets = [item.target.partition("#")[0] for item in rule.lesson.fingerprint]
     targets += [quoted for quoted in _QUOTED.findall(rule.text) if "/" in quoted and " " not in quoted]
     return [path for path in targets if path and not path.endswith("/") and "*" not in path]
@@ -218,24 +226,24 @@ def reason_of(rule: Rule) -> str:
 def _places(
     project: Project, lesson: Lesson, record: Record, stamps: dict[str, Stamp]
 ) -> tuple[FileStat, ...] | None:
-    """Where to look whether a lesson still holds; none where it depends on nothing, None where stat cannot tell."""
+    """The files to check whether a lesson still holds; empty if it depends on none, None if stat cannot decide."""
     if not lesson.fingerprint:
         return ()
-    # What has no digest yet was looked at just now, for the first time.
+    # A target without a digest has just been checked for the first time.
     against = [
         Fingerprint(target=item.target, digest=item.digest or (stamp.digest if stamp else ""))
         for item in record.against(lesson)
         for stamp in (stamps.get(item.target),)
     ]
-    # A file that was written a moment ago has no stamp that the next look may trust; a hook's does for a session.
+    # The stamp of a file written a moment ago is not reliable for the next check; for a hook it is good enough.
     return places_of(against, stamps) or places_of(against, check(project.root, against).stamps)
 
 
 def _write_stamps(
     db: sqlite3.Connection, root: str, places: dict[str, tuple[FileStat, ...] | None], before: Path | None
 ) -> None:
-    """Of this work tree, and those of the others as they were: they share the memory, and their files differ."""
-    rows = [(root, lesson, *place) for lesson, known in places.items() for place in known or ()]
+    """Writes the stamps of this work tree, and copies those of the others: they share the memory, but not the files."""
+    rows = [(root, lesson, *stat) for lesson, stats in places.items() for stat in stats or ()]
     rows += [row for row in rows_before(before, _STAMPS) if row[0] != root and row[1] in places]
     roots = list(dict.fromkeys(row[0] for row in rows))[:MOST_ROOTS]
     db.executemany(
@@ -244,7 +252,7 @@ def _write_stamps(
 
 
 def rows_before(prepared: Path | None, query: str) -> list[Any]:
-    """What a prepared file from before answers; nothing where there is none, or it cannot be read."""
+    """Queries the previous prepared file; no rows if it is missing or unreadable."""
     if prepared is None:
         return []
     try:
@@ -260,5 +268,5 @@ def rows_before(prepared: Path | None, query: str) -> list[Any]:
 
 
 def instructions(root: Path) -> str:
-    """What agents are told by the repository's own files, in one flat text."""
+    """The text of the repository's guides, flat and in lower case."""
     return _SPACE.sub(" ", guide_text(root)).casefold()

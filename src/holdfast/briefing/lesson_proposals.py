@@ -1,7 +1,7 @@
-"""Lessons out of what sessions lived through: proposed when sessions are taken in, and told when they recur.
+"""Proposes lessons from the experience of sessions, when sessions are imported.
 
-They are computed again from all known sessions, so that a rule is as strong as its evidence, and one that
-is contradicted goes away; nothing is counted up that could go wrong.
+Lessons are recomputed from all known sessions, so that a rule is as strong as its evidence, and a contradicted rule
+disappears; there are no running counts that could go wrong.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from holdfast.sessions.store import CaptureStore
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
-# --- lessons whose files are still there ---------------------------------------------------------------
+# --- lessons whose files still exist -------------------------------------------------------------------
 
 LOOKED_AT = 200  # files of the latest sessions
 _HALF = 0.5
@@ -42,7 +42,7 @@ _QUOTED = lazy_regex(r"`([^`\n]+)`")
 
 
 def standing(project: Project, lived: Sequence[Lived], lessons: Iterable[Lesson]) -> list[Lesson]:
-    """Lessons whose manifests, tasks and files are there; all of them where sessions worked in another place."""
+    """Lessons whose manifests, tasks and files exist; all of them if the sessions worked in another checkout."""
     lessons = list(lessons)
     if not any(lesson.fingerprint for lesson in lessons) or not _worked_here(project, lived):
         return lessons
@@ -56,21 +56,21 @@ def standing(project: Project, lived: Sequence[Lived], lessons: Iterable[Lesson]
 
 
 def _grounds(lesson: Lesson) -> list[str]:
-    """The scripts, folders and files without which a lesson says nothing: those of its remedy, not of what fails.
+    """The scripts, folders and files that a lesson's remedy needs, not those of the failing command.
 
-    Other task runners define a task in one of many places, and a fingerprint names the first of them.
+    Other task runners define a task in one of many files, and a fingerprint names only the first.
     """
     commands = _QUOTED.findall(" ".join(rule.rpartition("→")[2] for rule in lesson.rules))
-    wanted = {target for command in commands for target in depends_on(command, lambda path: True)}
-    judged = (
+    targets = {target for command in commands for target in depends_on(command, lambda path: True)}
+    fingerprinted = (
         item.target for item in lesson.fingerprint if "#scripts." in item.target or item.target.endswith("/")
     )
-    there = [item.target for item in lesson.fingerprint if item.digest == PRESENT]
-    return [*there, *(target for target in judged if target in wanted)]
+    present = [item.target for item in lesson.fingerprint if item.digest == PRESENT]
+    return [*present, *(target for target in fingerprinted if target in targets)]
 
 
 def _worked_here(project: Project, lived: Sequence[Lived]) -> bool:
-    """Whether the checkout is what the sessions worked in: most files that the latest of them touched are there.
+    """Whether the sessions worked in this checkout: most files that the latest of them touched exist.
 
     Sessions may have been imported into an empty folder, or into another repository.
     """
@@ -78,76 +78,83 @@ def _worked_here(project: Project, lived: Sequence[Lived]) -> bool:
         return False
     touched = dict.fromkeys(touch.path for session in reversed(lived) for touch in session.files)
     paths = [path for path in islice(touched, LOOKED_AT) if path and not path.startswith(("/", "~", ".."))]
-    there = sum((project.root / path).exists() for path in paths)
-    return bool(paths) and there > _HALF * len(paths)
+    existing = sum((project.root / path).exists() for path in paths)
+    return bool(paths) and existing > _HALF * len(paths)
 
 
-LATEST = 500  # sessions that are learned from
+LATEST = 500  # sessions to learn from
 MOST_TOLD = 12
 WITHDRAWN = "lessons contradicted"
 
 
 def learn(machine: Machine, project: Project, group: str = "") -> None:
-    """Proposes what all known sessions teach, in one write; candidates that no longer hold are withdrawn.
+    """Proposes the lessons of all known sessions, in one write; withdraws candidates that no longer hold.
 
-    So is what agents know as it is: what the repository's guides state, and what every session runs at once.
+    Also withdraws what agents know anyway: what the guides state, and commands that every session runs at once.
     """
-    lived = lived_here(project)
-    found = offered(project, lived)
-    again = _renewed(machine, project, found.usual)
-    if new := [*found.lessons, *again, *_registrations(machine, project, lived)]:
-        propose(machine, project, new, group)
-    known = [rule for lesson in found.usual for rule in lesson.rules]
-    held = {rule for lesson in found.lessons for rule in lesson.rules}
+    experiences = lived_here(project)
+    taught = offered(project, experiences)
+    renewed = _renewed(machine, project, taught.usual)
+    if proposals := [*taught.lessons, *renewed, *_registrations(machine, project, experiences)]:
+        propose(machine, project, proposals, group)
+    usual_rules = [rule for lesson in taught.usual for rule in lesson.rules]
+    taught_rules = {rule for lesson in taught.lessons for rule in lesson.rules}
     _withdraw(
-        machine, project, _Now([*found.contradicted, *known], held, {one.session for one in lived}), group
+        machine,
+        project,
+        _Now(
+            [*taught.contradicted, *usual_rules],
+            taught_rules,
+            {experience.session for experience in experiences},
+        ),
+        group,
     )
 
 
 def _renewed(machine: Machine, project: Project, usual: Sequence[Lesson]) -> list[Lesson]:
-    """Of what is known as it is, that which a person made a lesson of: sessions show that it still holds."""
+    """The usual rules that a person made a lesson of: sessions show that they still hold."""
     if not usual:
         return []
-    shelf = lesson_store(machine, project).read()
-    seen = (one for one in states(machine, shelf) if one.state == "active")
-    kept = {rule for one in seen for rule in one.lesson.rules}
-    return [lesson for lesson in usual if not kept.isdisjoint(lesson.rules)]
+    lessons = lesson_store(machine, project).read()
+    active = (status for status in states(machine, lessons) if status.state == "active")
+    kept_rules = {rule for status in active for rule in status.lesson.rules}
+    return [lesson for lesson in usual if not kept_rules.isdisjoint(lesson.rules)]
 
 
 def _registrations(machine: Machine, project: Project, lived: Sequence[Lived]) -> list[Lesson]:
-    """Asked of git's history once for each commit that is checked out."""
+    """Lessons from git's history, computed once for each checked-out commit."""
     store = lesson_store(machine, project)
     head = head_of(project)
     if not head or store.read().record.registered == head:
         return []
-    found = registration_lessons(project.root, lived, Guides(project).name)
+    registrations = registration_lessons(project.root, lived, Guides(project).name)
     store.note(lambda record: replace(record, registered=head))
-    return found
+    return registrations
 
 
 def offered(project: Project, lived: Sequence[Lived] | None = None) -> Learned:
-    """What a person is asked about; what the guides state is moved to what is known as it is, and what the checkout
-    no longer has is left out."""
+    """The lessons to propose to a person. Those that the guides state count as usual, and those whose files no longer
+    exist are left out."""
     lived = lived_here(project) if lived is None else lived
-    found, guides = learned(lived, known_here(project, lived)), Guides(project, lived)
-    lessons, usual = (standing(project, lived, some) for some in (found.lessons, found.usual))
+    taught, guides = learned(lived, known_here(project, lived)), Guides(project, lived)
+    lessons, usual = (standing(project, lived, group) for group in (taught.lessons, taught.usual))
     stated = {lesson.id for lesson in lessons if guides.state(lesson)}
     return Learned(
         tuple(lesson for lesson in lessons if lesson.id not in stated),
-        found.contradicted,
+        taught.contradicted,
         (*usual, *(lesson for lesson in lessons if lesson.id in stated)),
     )
 
 
 def usual_commands(project: Project, choices: Choices, now: float) -> list[Lesson]:
-    """Commands that sessions use here without having to find them: not lessons, but worth a few words before code is
-    changed, where no guide says them. None that a person rejected or muted."""
-    known = (lesson for lesson in offered(project).usual if lesson.kind == "command")
-    return [lesson for lesson in known if not _unwanted(lesson, choices, now)]
+    """Commands that sessions use here without having to find them: not lessons, but worth a line before a code change
+    if no guide states them. Without those that a person rejected or muted."""
+    commands = (lesson for lesson in offered(project).usual if lesson.kind == "command")
+    return [lesson for lesson in commands if not _unwanted(lesson, choices, now)]
 
 
 def lived_here(project: Project) -> list[Lived]:
-    """What the sessions that are known lived through, oldest first."""
+    """The experience of all known sessions, oldest first."""
     nothing: list[Lived] = []
     return CaptureStore.glimpse(project.capture, lambda capture: capture.lived(LATEST), nothing)
 
@@ -155,7 +162,7 @@ def lived_here(project: Project) -> list[Lived]:
 def known_here(
     project: Project, lived: Sequence[Lived], *, only_checkout: bool = False
 ) -> Callable[[str], bool]:
-    """Whether a path is in the checkout; where the sessions ran elsewhere, whether one of them touched it."""
+    """A test whether a path exists in the checkout; if the sessions ran elsewhere, whether one of them touched it."""
     touched = set() if only_checkout else {touch.path for session in lived for touch in session.files}
     folders = {path[: place + 1] for path in touched for place, sign in enumerate(path) if sign == "/"}
 
@@ -171,15 +178,15 @@ def known_here(
 
 
 class _Now(NamedTuple):
-    """What all sessions together teach: rules that are over, rules that hold, and which sessions these are."""
+    """What all sessions teach: rules that no longer hold, rules that hold, and the sessions themselves."""
 
     over: Sequence[str]
     held: Collection[str]
     sessions: Collection[str]
 
     def drops(self, rule: str, lesson: Lesson, *, taught: bool) -> bool:
-        """Whether a rule of a candidate goes: it is over, or the sessions that taught it say something else by now."""
-        if any(same_rule(rule, gone) for gone in self.over):
+        """Whether to drop a rule of a candidate: it no longer holds, or its sessions now teach something else."""
+        if any(same_rule(rule, ended_rule) for ended_rule in self.over):
             return True
         if (
             not taught
@@ -188,22 +195,24 @@ class _Now(NamedTuple):
             or len(lesson.witnesses) < len(lesson.sessions)
         ):
             return False
-        known = bool(lesson.sessions) and all(session in self.sessions for session in lesson.sessions)
-        return known and not any(same_rule(rule, other) for other in self.held)
+        all_known = bool(lesson.sessions) and all(session in self.sessions for session in lesson.sessions)
+        return all_known and not any(same_rule(rule, held_rule) for held_rule in self.held)
 
 
 def _withdraw(machine: Machine, project: Project, now: _Now, group: str) -> None:
-    """Takes back candidates that sessions no longer teach. What a person made active is theirs."""
+    """Withdraws candidates that sessions no longer teach. Lessons that a person activated stay."""
 
     def decide(shelf: Shelf) -> Changes:
         changes = Changes(lenient=True)
-        for found in shelf.candidates.lessons:
-            lesson, record = found.lesson, shelf.record
-            left = tuple(
+        for stored in shelf.candidates.lessons:
+            lesson, record = stored.lesson, shelf.record
+            remaining = tuple(
                 rule for rule in lesson.rules if not now.drops(rule, lesson, taught=record.seen_in(rule) > 0)
             )
-            if left != lesson.rules:
-                changes.lessons["candidates", lesson.name] = replace(lesson, rules=left) if left else None
+            if remaining != lesson.rules:
+                changes.lessons["candidates", lesson.name] = (
+                    replace(lesson, rules=remaining) if remaining else None
+                )
         return changes
 
     store = lesson_store(machine, project, group)
@@ -214,32 +223,32 @@ def _withdraw(machine: Machine, project: Project, now: _Now, group: str) -> None
 def strong_stumbles(
     project: Project, now: float, dismissed: Collection[str] = ()
 ) -> tuple[RecurringFailure, ...]:
-    """What recurs, as the state keeps it and a new session is told it: nothing that was rejected or is muted."""
-    lived = lived_here(project)
-    sessions = [one.session for one in lived]
+    """Recurring failures for the state and for new sessions, without rejected or muted ones."""
+    experiences = lived_here(project)
+    sessions = [experience.session for experience in experiences]
     strong = [
         lesson
-        for lesson in learned(lived, known_here(project, lived)).lessons
+        for lesson in learned(experiences, known_here(project, experiences)).lessons
         if lesson.kind in STUMBLES and lesson.strong and lately_met(lesson, sessions) >= LEAST_MET
     ]
     if not strong:
         return ()
     choices = _choices(project)
-    told = (
+    failures = (
         RecurringFailure(
             tried=lesson.rules[0], sessions=len(lesson.sessions), at=to_minute(lesson.captured_at)
         )
         for lesson in sorted(strong, key=by_worth)
         if not _unwanted(lesson, choices, now)
     )
-    return tuple(stumble for stumble in told if stumble.id not in dismissed)[:MOST_TOLD]
+    return tuple(failure for failure in failures if failure.id not in dismissed)[:MOST_TOLD]
 
 
 def _choices(project: Project) -> Choices:
     try:
         return LessonStore(project).choices()
     except HoldfastError:
-        return Choices()  # one broken file does not hide everything else
+        return Choices()  # a damaged file must not hide everything else
 
 
 def _unwanted(lesson: Lesson, choices: Choices, now: float) -> bool:
@@ -250,6 +259,6 @@ _SECONDS, _BYTES = 2.0, 200
 
 
 def head_of(project: Project) -> str:
-    """The commit that is checked out; '' outside git."""
+    """The checked-out commit; '' outside git."""
     answer = run_git(project.root, "rev-parse", "HEAD", seconds=_SECONDS, most_bytes=_BYTES)
     return answer.data.decode("ascii", "replace").strip()

@@ -1,4 +1,4 @@
-"""How near two texts are in meaning, by the embedder that search uses: loaded when the first two are compared."""
+"""Compares the meaning of two texts with the embedder of the search; the embedder is loaded on first use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from operator import mul
 
 from holdfast.search.embed.static import UNIT, Embedder
 
-_BATCH = 12  # texts that the table embeds without numpy, whose import costs more than a few hundred words do
+_BATCH = 12  # texts that the table embeds without numpy, whose import takes longer than a few hundred words
 _NUMPY_PAYS = 400
 
 

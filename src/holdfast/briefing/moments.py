@@ -1,7 +1,7 @@
-"""What hooks say at the moment of a tool call: remedies of known stumbles, answers to answered questions.
+"""Prepares the lines for tool calls: remedies for commands that failed before, answers to questions asked before.
 
-All that takes thought is done here: what made a command fail, whether it has worked since, how the line reads. The
-hook only looks calls up.
+This module decides what made a command fail, whether it has worked since, and the wording of the line. The hook only
+looks calls up.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _SUBCOMMAND = lazy_regex(r"[a-z][a-z_:-]+")
 _FILE = lazy_regex(r"[/\\]|\.\w{1,5}\Z")
 _INSTANCE = lazy_regex(r"\d+|[0-9a-f]{7,40}|#\d+|https?://.*")
 
-# How many words after the program say what it is to do. The others have two: `gh pr diff`, `npm run lint`.
+# How many words after the program are subcommands. The others have two: `gh pr diff`, `npm run lint`.
 _NO_SUBCOMMAND = word_set(
     """ls cat grep egrep fgrep rg find fd sed awk head tail wc sort uniq cut tr diff cp mv rm mkdir touch chmod curl
     wget make gmake ninja pytest jest vitest mocha tsc eslint prettier node python python3 bash sh zsh tar jq yq
@@ -77,7 +77,7 @@ _TWO_OF_GIT = word_set("stash remote worktree submodule bisect notes lfs")
 
 
 class Failing(Struct, frozen=True):
-    """`rule` is how the call is known again (`hooks/moment.py`), by `token` after the words `needs`."""
+    """How to recognise a failing call (`hooks/moment.py`): by `rule`, with `token` after the words `needs`."""
 
     rule: str
     token: str = ""
@@ -85,7 +85,7 @@ class Failing(Struct, frozen=True):
 
 
 def failing(call: Call, said: str) -> Failing:
-    """What failed. Where that is not clear, only the same words again are the same call."""
+    """The failing part of a call. If that is not clear, only a call with the same words matches."""
     program, rest = call.words[0], call.words[1:]
     whole = Failing("whole", "", tuple(rest))
     match = _NOT_FOUND_NAMED.search(said) or _NOT_FOUND.search(said)
@@ -110,7 +110,7 @@ def failing(call: Call, said: str) -> Failing:
 
 
 def _doing(program: str, rest: list[str]) -> tuple[str, ...]:
-    """The words that say what a program is to do: `pr diff` of `gh pr diff 104 --stat`."""
+    """The subcommands of a call: `pr diff` of `gh pr diff 104 --stat`."""
     if rest[:1] == ["-m"]:
         return tuple(rest[:2])
     if program in _NO_SUBCOMMAND:
@@ -120,16 +120,16 @@ def _doing(program: str, rest: list[str]) -> tuple[str, ...]:
         if program in _ONE_SUBCOMMAND and not (program == "git" and rest[:1] and rest[0] in _TWO_OF_GIT)
         else 2
     )
-    found = []
+    subcommands = []
     for word in rest[:most]:
         if not _SUBCOMMAND.fullmatch(word):
             break
-        found.append(word)
-    return tuple(found)
+        subcommands.append(word)
+    return tuple(subcommands)
 
 
 def _named(words: list[str], said: str) -> str:
-    """The word of a call that its complaint names: of several the first after the complaint, else the last before."""
+    """The word of a call that its error names: of several the first after the message, else the last before it."""
     places = [(at, word) for word in _pieces(words) if (at := _position(word, said)) >= 0]
     if not places:
         letter = match["letter"] if (match := _SHORT.search(said)) else ""
@@ -138,7 +138,7 @@ def _named(words: list[str], said: str) -> str:
         ]
         return short[0] if len(short) == 1 else ""
     flags = [place for place in places if place[1].startswith("-")]
-    if flags:  # a complaint that names an option is about the option
+    if flags:  # an error that names an option is about the option
         places = flags
     complaint = _FLAG.search(said) or _MISSING.search(said) or _NO_FILE.search(said)
     start = complaint.start() if complaint else 0
@@ -147,33 +147,33 @@ def _named(words: list[str], said: str) -> str:
 
 
 def _pieces(words: Iterable[str]) -> set[str]:
-    """Words, and the parts of lists: `--json title,labels` names two fields."""
+    """Words, and the items of lists: `--json title,labels` names two fields."""
     every = set(words)
     lists = [word for word in every if "," in word]
     return {word for word in every.union(*(word.split(",") for word in lists)) if len(word) > 1}
 
 
 def _position(word: str, said: str) -> int:
-    """Where a text names a word, standing by itself; -1 when it does not."""
+    """The position of a whole word in a text; -1 if it is absent."""
     match = re.search(rf"(?<![\w./-]){re.escape(word)}(?![\w/-]|\.\w)", said)
     if match is None and word.startswith("--"):  # git names options without their dashes
         match = re.search(rf"['\"`‘]{re.escape(word[2:])}['\"`’]", said)
     return match.start() if match else -1
 
 
-SESSIONS = 500  # in which stumbles are looked for
+SESSIONS = 500  # that are searched for failures
 MOST = 1_000
 _TRIED, _FAILED, _ASKED, _ANSWER = 120, 80, 120, 160
-_NO_FILE_TO_READ = "no such file"  # what was tried is a path that was read, and no command
-_PLAIN = lazy_regex(r"[A-Za-z0-9_.-]+")  # neither JSON nor a shell writes these in another way
+_NO_FILE_TO_READ = "no such file"  # a read of a path failed, not a command
+_PLAIN = lazy_regex(r"[A-Za-z0-9_.-]+")  # neither JSON nor a shell escapes these
 _THEN = ", then "  # between the two calls of a remedy that takes two
 _GAP = lazy_regex(r"<[a-z]+>|…")
 _SCRATCH = lazy_regex(r"(?:^|[\s=\"'])(?:/tmp/|/var/folders/|/private/tmp/)|\bmktemp\b|\$TMPDIR")
-_LONGEST_REMEDY = 200  # a remedy that is cut cannot be run
+_LONGEST_REMEDY = 200  # a truncated remedy cannot be run
 
 
 class Moment(Struct, frozen=True, kw_only=True):
-    """One line for calls of `tool` that `key` finds and `rule` then recognises; docs/hot-path.md has the rules.
+    """One line for calls of `tool` that `key` finds and `rule` then matches; docs/hot-path.md describes the rules.
 
     `project` '' is for all projects of a repository.
     """
@@ -191,7 +191,7 @@ class Moment(Struct, frozen=True, kw_only=True):
 
 
 Worked = tuple[float, Call]
-"""When a call came to a good end."""
+"""When a call succeeded."""
 
 
 def moments_of(
@@ -201,93 +201,103 @@ def moments_of(
     names: Naming,
     rules: Sequence[Rule] = (),
 ) -> tuple[Moment, ...]:
-    """The newest first; then `rules` of lessons, where no session's own stumble says the same."""
+    """The newest first; then `rules` of lessons, unless a session's own failure says the same."""
     answers = sorted(_answered(memory, records, names), key=lambda pair: -pair[0])
     remedies = list(
         _remedies(_dead_ends(project, memory), _worked(memory, records), memory.dismissed, project)
     )
-    known = {_same(moment) for moment in remedies}
-    learned = [one for one in _of_lessons(rules, str(project.root)) if _same(one) not in known]
+    seen = {_same(moment) for moment in remedies}
+    learned = [
+        moment_of_lesson
+        for moment_of_lesson in _of_lessons(rules, str(project.root))
+        if _same(moment_of_lesson) not in seen
+    ]
     return (*(moment for _, moment in answers[:MOST]), *remedies[:MOST], *learned[:MOST])
 
 
 def words_of(moments: Iterable[Moment]) -> bytes:
-    """For `hooks/prefilter.py`: of each command a piece that its call must hold as it is written, whatever its form."""
+    """For `hooks/prefilter.py`: for each command a substring that every matching call contains literally."""
     pieces = set()
-    for one in moments:
-        if one.tool == SHELL:
-            texts = [one.token] if one.token else [one.key, *(one.needs if one.rule == "whole" else ())]
+    for moment in moments:
+        if moment.tool == SHELL:
+            texts = (
+                [moment.token]
+                if moment.token
+                else [moment.key, *(moment.needs if moment.rule == "whole" else ())]
+            )
             runs = [run for text in texts for run in _PLAIN.findall(text)]
             pieces.add(max(runs, key=len, default=""))
     return "\n".join(f"={piece}" for piece in sorted(pieces)).encode()
 
 
 def _dead_ends(project: Project, memory: ProjectMemory) -> list[DeadEnd]:
-    """Those of the latest sessions, those in the files, where a person may have written some; the newest first."""
+    """The dead ends of the latest sessions and of the memory files, newest first."""
     nothing: list[tuple[str, DeadEnd]] = []
     captured = CaptureStore.glimpse(project.capture, lambda capture: capture.dead_ends(SESSIONS), nothing)
-    found = [replace(end, session=session) for session, end in captured]
-    found += [
+    dead_ends = [replace(end, session=session) for session, end in captured]
+    dead_ends += [
         replace(end, session=entry.session, at=entry.at if end.at is None else end.at)
         for _, entry in memory.entries()
         for end in entry.dead_ends
     ]
-    found += [
-        DeadEnd(tried=one.tried, failed=one.failed, instead=one.instead, at=one.at)
-        for one in memory.current.stumbles
-        # Too long to be told whole there; or a rule of a lesson, in whole words and no command.
-        if not one.tried.endswith("…")
-        and not one.instead.endswith("…")
-        and (one.instead or "`" not in one.tried)
+    dead_ends += [
+        DeadEnd(tried=stumble.tried, failed=stumble.failed, instead=stumble.instead, at=stumble.at)
+        for stumble in memory.current.stumbles
+        # Too long to be shown whole there; or a rule of a lesson, in prose and not a command.
+        if not stumble.tried.endswith("…")
+        and not stumble.instead.endswith("…")
+        and (stumble.instead or "`" not in stumble.tried)
     ]
-    return sorted(found, key=lambda end: -(end.at or 0.0))
+    return sorted(dead_ends, key=lambda end: -(end.at or 0.0))
 
 
 def _worked(memory: ProjectMemory, records: Sequence[DistilledSession]) -> list[Worked]:
-    """Commands that are known to have worked: those of facts, checks that passed, what helped where another failed."""
+    """Commands that are known to have worked: those of facts, passed checks, and remedies of failures."""
     facts = [fact for record in records for fact in record.harvest.facts]
     ends = [end for record in records for end in record.harvest.dead_ends]
-    said = [(fact.command, fact.verified_at or fact.at) for fact in facts]
-    said += [
-        (one.evidence[0].command, one.at) for one in memory.statements("fact") if one.status != "retired"
+    commands = [(fact.command, fact.verified_at or fact.at) for fact in facts]
+    commands += [
+        (fact_statement.evidence[0].command, fact_statement.at)
+        for fact_statement in memory.statements("fact")
+        if fact_statement.status != "retired"
     ]
-    said += [(end.instead.replace(_THEN, " ; "), end.at) for end in ends]
-    # When in its session a check passed is not kept: it counts from the session's start.
-    said += [(command, record.started) for record in records for _, command in record.verified]
-    return [(at, call) for text, at in said if text and at is not None for call in calls(text)]
+    commands += [(end.instead.replace(_THEN, " ; "), end.at) for end in ends]
+    # The time of a passed check is not recorded: it counts from the session's start.
+    commands += [(command, record.started) for record in records for _, command in record.verified]
+    return [(at, call) for text, at in commands if text and at is not None for call in calls(text)]
 
 
 def _remedies(
     dead_ends: Sequence[DeadEnd], worked: Sequence[Worked], dismissed: set[str], project: Project
 ) -> Iterator[Moment]:
     sessions: dict[object, set[str]] = {}
-    made: list[tuple[object, DeadEnd, Moment]] = []
+    candidates: list[tuple[object, DeadEnd, Moment]] = []
     unwanted: set[object] = set()
     root = str(project.root)
     for end in dead_ends:
         moment = remedy(end, root)
         if moment is None:
             continue
-        same = _same(moment)
+        identity = _same(moment)
         if ids_of(end) & dismissed:
-            unwanted.add(same)  # a dismissed stumble stays away for other numbers too
-        if same not in sessions:
-            made.append((same, end, moment))
-        sessions.setdefault(same, set()).update([end.session] if end.session else [])
-    for known, end, moment in made:
-        if known not in unwanted and not _works_now(moment, end, worked, root):
-            times = len(sessions[known])
-            often = "once" if times < 2 else f"in {times} sessions"
-            yield replace(moment, reason=f"failed {often}, {_known_by(moment)}; {_when(end)}")
+            unwanted.add(identity)  # a dismissed failure stays dismissed with other numbers too
+        if identity not in sessions:
+            candidates.append((identity, end, moment))
+        sessions.setdefault(identity, set()).update([end.session] if end.session else [])
+    for candidate_identity, end, moment in candidates:
+        if candidate_identity not in unwanted and not _works_now(moment, end, worked, root):
+            times = len(sessions[candidate_identity])
+            frequency = "once" if times < 2 else f"in {times} sessions"
+            yield replace(moment, reason=f"failed {frequency}, {_known_by(moment)}; {_when(end)}")
 
 
 def _same(moment: Moment) -> tuple[object, ...]:
-    """By what two stumbles are one."""
+    """The identity of a failure: two with the same one are merged."""
     return moment.key, moment.rule, moment.token, moment.needs, moment.place
 
 
 def _of_lessons(rules: Iterable[Rule], root: str) -> Iterator[Moment]:
-    """Lessons that name a failing call and what works; one whose call has gaps is known by what stands in them only."""
+    """Lessons that name a failing call and what works; a call with placeholders matches only by the placeholders."""
     for rule in rules:
         if (call := failing_call(rule.text)) is None:
             continue
@@ -300,28 +310,31 @@ def _of_lessons(rules: Iterable[Rule], root: str) -> Iterator[Moment]:
 
 
 def remedy(end: DeadEnd, root: str) -> Moment | None:
-    """How a stumble is known again and what is said then; None where no remedy can be told of it."""
+    """How to recognise a failure, and the line for it; None if it has no usable remedy."""
     tried, helped = calls(end.tried), calls(end.instead.replace(_THEN, " ; "))
     if len(tried) != 1 or not helped or len(end.instead) > _LONGEST_REMEDY:
         return None
     if end.failed in ("", _NO_FILE_TO_READ):
         return None
     call = tried[0]
-    if any(one.words == call.words and place(one, root) == place(call, root) for one in helped):
+    if any(
+        helping_call.words == call.words and place(helping_call, root) == place(call, root)
+        for helping_call in helped
+    ):
         return (
             None  # the same call worked once something else was done: it depends on the day, not on the call
         )
-    for found in (failing(call, end.failed), Failing("whole", "", tuple(call.words[1:]))):
-        moment = _moment(end, call, found, root, _stand_in(found, helped))
-        if not any(_is(moment, one, root) for one in helped):
+    for failure in (failing(call, end.failed), Failing("whole", "", tuple(call.words[1:]))):
+        moment = _moment(end, call, failure, root, _stand_in(failure, helped))
+        if not any(_is(moment, helping_call, root) for helping_call in helped):
             return moment if moment.rule != "whole" or not _SCRATCH.search(end.instead) else None
     return None
 
 
 def _stand_in(found: Failing, helped: Sequence[Call]) -> str:
-    """Where the file was that was not found where it was looked for: the rest of the call is of the day."""
+    """The correct path of a file that was not found; the rest of the call does not matter."""
     name = found.token.replace("\\", "/").rpartition("/")[2] if found.rule == "path" else ""
-    words = (word for one in helped for word in one.words) if name else iter(())
+    words = (word for call in helped for word in call.words) if name else iter(())
     return next((word for word in words if word.replace("\\", "/").endswith(f"/{name}")), "")
 
 
@@ -346,7 +359,7 @@ def _moment(end: DeadEnd, call: Call, found: Failing, root: str, stand_in: str) 
 
 
 def place(call: Call, root: str) -> str:
-    """Where a call ran, from the project's root; a session is taken to have begun there."""
+    """The directory of a call relative to the project's root, where sessions are assumed to start."""
     return place_of(os.path.join(root, os.path.expanduser(call.directory)), root)
 
 
@@ -356,18 +369,18 @@ def _is(moment: Moment, call: Call, root: str) -> bool:
 
 
 def _works_now(moment: Moment, end: DeadEnd, worked: Sequence[Worked], root: str) -> bool:
-    """Whether such a call came to a good end after this one failed."""
+    """Whether such a call succeeded after this one failed."""
     return end.at is not None and any(at > end.at and _is(moment, call, root) for at, call in worked)
 
 
 def _known_by(moment: Moment) -> str:
-    known = {
+    descriptions = {
         "flag": f"known by the option {moment.token}",
         "program": f"known by the program {moment.key}",
         "word": f"known by the word {moment.token}",
         "path": f"known by the file {moment.token}, which is still not there",
     }
-    return known.get(moment.rule, "known by its words")
+    return descriptions.get(moment.rule, "known by its words")
 
 
 def _source(end: DeadEnd) -> str:
@@ -386,17 +399,19 @@ def _when(end: DeadEnd) -> str:
 def _answered(
     memory: ProjectMemory, records: Sequence[DistilledSession], names: Naming
 ) -> Iterator[tuple[float, Moment]]:
-    """As the files have them; those of sessions that go on are written there only when they end."""
+    """Answers in the files, and those of running sessions, which are written to the files only when they end."""
     seen: set[tuple[str, str]] = set()
-    asked = [
-        statement_of(one, names.of_session(record)) for record in records for one in record.harvest.questions
+    questions = [
+        statement_of(question, names.of_session(record))
+        for record in records
+        for question in record.harvest.questions
     ]
-    for said in (*memory.statements("answer"), *asked):
-        known = said.id in memory.dismissed or (said.id, said.project) in seen
-        if said.text and not known and not is_passing(said):
-            yield said.at or 0.0, answer(said)
-        # Open questions count too: no older session answers what a person asked again.
-        seen.add((said.id, said.project))
+    for statement in (*memory.statements("answer"), *questions):
+        skip = statement.id in memory.dismissed or (statement.id, statement.project) in seen
+        if statement.text and not skip and not is_passing(statement):
+            yield statement.at or 0.0, answer(statement)
+        # Open questions count too: an older answer must not apply to a question that a person asked again.
+        seen.add((statement.id, statement.project))
 
 
 def answer(said: Statement) -> Moment:

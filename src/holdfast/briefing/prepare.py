@@ -1,6 +1,6 @@
-"""Prepares what hooks read: one small SQLite file in which every decision that takes thought is already made.
+"""Writes the SQLite file that hooks read, in which every expensive decision is already made.
 
-It is derived and deletable. docs/hot-path.md describes it; `hooks/prepared.py` reads it.
+It is derived and can be deleted. docs/hot-path.md describes it; `hooks/prepared.py` reads it.
 """
 
 from __future__ import annotations
@@ -52,21 +52,21 @@ CREATE TABLE project (branch TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID
 
 
 def prepare(machine: Machine, project: Project, briefings: Briefings | None = None) -> Path:
-    """Writes `hot.db` and `hot.words`, by default with briefings made from the memory as it is now."""
+    """Writes `hot.db` and `hot.words`, by default with briefings made from the current memory."""
     current, memory = stamp(project.memory / "current.md"), ProjectMemory(project)
-    told = briefings_of(machine, project, memory) if briefings is None else briefings
+    contents = briefings_of(machine, project, memory) if briefings is None else briefings
     path = project.memory / "hot.db"
-    data = _database(machine, memory, switches_of(project), told, current)
+    data = _database(machine, memory, switches_of(project), contents, current)
     files.replace(path, data, project.lock("hot"), files.ANYTHING)
     words = project.memory / prefilter.NAME
-    files.replace(words, words_of(told.moments), project.lock("hot"), files.ANYTHING)
+    files.replace(words, words_of(contents.moments), project.lock("hot"), files.ANYTHING)
     return path
 
 
 def _database(
     machine: Machine, memory: ProjectMemory, switches: Switches, told: Briefings, current: str
 ) -> bytes:
-    """Built in memory and handed over as bytes: the file is replaced as a whole and never seen half written."""
+    """Builds the database in memory and returns its bytes: the file is replaced as a whole, never half written."""
     project = memory.project
     db = sqlite3.connect("file::memory:", uri=True)
     try:
@@ -110,15 +110,15 @@ def _insert(db: sqlite3.Connection, told: Briefings) -> None:
         "INSERT INTO since VALUES (?, ?, ?, ?, ?, ?, ?)",
         (
             (
-                one.at,
-                one.at if one.began is None else one.began,
-                one.session,
-                one.branch,
-                one.project,
-                flat(one.line.text),
-                one.line.reason,
+                change.at,
+                change.at if change.began is None else change.began,
+                change.session,
+                change.branch,
+                change.project,
+                flat(change.line.text),
+                change.line.reason,
             )
-            for one in told.since
+            for change in told.since
         ),
     )
     db.executemany(
@@ -132,14 +132,14 @@ def _insert(db: sqlite3.Connection, told: Briefings) -> None:
     db.executemany("INSERT INTO project VALUES (?, ?)", told.projects.items())
     db.executemany(
         "INSERT INTO moment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (_at_the_moment(number, one) for number, one in enumerate(told.moments)),
+        (_at_the_moment(number, change) for number, change in enumerate(told.moments)),
     )
 
 
 def _at_the_moment(number: int, one: Moment) -> tuple[str | int, ...]:
     needs = json.dumps(one.needs, ensure_ascii=False)
-    what = (one.tool, one.key, number, one.rule, one.token, needs, one.place, one.project)
-    return (*what, flat(one.text), one.reason, one.id)
+    call_fields = (one.tool, one.key, number, one.rule, one.token, needs, one.place, one.project)
+    return (*call_fields, flat(one.text), one.reason, one.id)
 
 
 def _told(lines: Sequence[Line]) -> tuple[str, int, str]:
@@ -148,9 +148,9 @@ def _told(lines: Sequence[Line]) -> tuple[str, int, str]:
 
 
 def exclusion(pattern: str, home: Path) -> tuple[str, str]:
-    """A pattern of `exclude` as a regular expression for `re.match` that says what `Settings.excludes` says.
+    """A pattern of `exclude` as a regular expression for `re.match`, equivalent to `Settings.excludes`.
 
-    With it goes how every directory begins that it fits: for others hooks need not load regular expressions.
+    Also returns the prefix of all matching directories: for others hooks need not load regular expressions.
     """
     absolute = str(home / pattern[2:]) if pattern.startswith("~/") else pattern
     base = absolute.removesuffix("/**").removesuffix("/").replace("\\", "/")
@@ -165,12 +165,12 @@ def exclusion(pattern: str, home: Path) -> tuple[str, str]:
         # A relative pattern may end anywhere; to pathlib the root is a part like any other, named `/`.
         ways = [f".*/{_glob(parts)}", *([f"/{_glob(parts[1:])}"] if fnmatchcase("/", parts[0]) else [])]
     if "/" in ways or parts == [""]:
-        return "", ""  # the root itself, and everything is below it
+        return "", ""  # the root itself, which contains everything
     return rf"(?:{'|'.join([*([re.escape(base)] if base else []), *ways])})(?:/.*)?\Z", start
 
 
 def _glob(parts: Sequence[str]) -> str:
-    """`*`, `?` and `[...]` as pathlib takes them: within one part of a path, and no part is empty."""
+    """`*`, `?` and `[...]` as in pathlib: within one part of a path, and no part is empty."""
     return "/".join(f"(?=[^/]){_glob_part(part)}" for part in parts)
 
 
@@ -194,6 +194,6 @@ def _glob_part(part: str) -> str:
 
 
 def _end_of_set(part: str, start: int) -> int:
-    """Where a set ends; a bracket that comes first in it belongs to it."""
+    """The end of a character set; a leading bracket belongs to the set."""
     first = start + 2 if part[start + 1 : start + 2] == "!" else start + 1
     return part.find("]", first + 1)

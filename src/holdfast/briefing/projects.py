@@ -1,4 +1,4 @@
-"""Which project of a repository a session belongs to: its own, unless a branch or a path says otherwise."""
+"""Assigns sessions to the projects of a repository: the default one, unless a branch or a path says otherwise."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from holdfast.store.machine import Machine
 from holdfast.store.project import Project, branch_of
 from holdfast.store.versions import new_group
 
-_EDIT_WEIGHT = 5  # what a session changed says more of where it belongs than what it looked at
+_EDIT_WEIGHT = 5  # edited files say more about a session's project than files it read
 _LONGEST_BRANCH = 250
 
 
 class Naming(Struct, frozen=True):
-    """How sessions are sorted into projects: by branch as a person chose, then by the files they touched."""
+    """The rules that assign sessions to projects: by branch as a person chose, then by the files they touched."""
 
     default: str
     branches: Mapping[str, str] = {}
@@ -51,7 +51,7 @@ class Naming(Struct, frozen=True):
         return max(weights, key=lambda name: weights[name]) if weights else ""
 
     def _relative(self, path: str, cwd: str) -> str:
-        """As the rules name it: from the top of the repository."""
+        """The path relative to the repository's root, as the rules have it."""
         whole = PurePosixPath(cwd.replace("\\", "/")) / path.replace("\\", "/")
         root = PurePosixPath(self.root.replace("\\", "/"))
         return str(whole.relative_to(root)) if whole.is_relative_to(root) else path
@@ -72,14 +72,14 @@ def naming(machine: Machine, project: Project) -> Naming:
 
 
 def memory_of(machine: Machine, project: Project, name: str = "") -> MemoryStore:
-    """The memory of the project that the branch checked out here works on, or of the one named."""
+    """The memory of the checked-out branch's project, or of the named one."""
     chosen = safe_name(name) if name else naming(machine, project).of_branch(branch_of(project.root))
-    # What one use of the memory changes goes back as one (holdfast undo).
+    # All changes through one store are undone together (holdfast undo).
     return MemoryStore(project, chosen, clock=lambda: machine.now().timestamp(), group=new_group())
 
 
 class ProjectSeen(Struct, frozen=True, kw_only=True):
-    """A project of this repository: `default` is its own, `current` the one that the branch here works on."""
+    """A project of this repository: `default` is the repository's own, `current` that of the checked-out branch."""
 
     name: str
     default: bool
@@ -91,12 +91,12 @@ class ProjectSeen(Struct, frozen=True, kw_only=True):
 
 
 def projects_of(machine: Machine, project: Project) -> list[ProjectSeen]:
-    """Those with something written down, and those that a branch or a path rule names. The own one comes first."""
+    """Projects with a memory, and those that a branch or a path rule names. The default one comes first."""
     rules = naming(machine, project)
     current = rules.of_branch(branch_of(project.root))
-    named = {*known_projects(project), *rules.branches.values(), *(name for _, name in rules.paths), current}
+    names = {*known_projects(project), *rules.branches.values(), *(name for _, name in rules.paths), current}
     return [
-        _seen(project, rules, name, current) for name in [rules.default, *sorted(named - {rules.default})]
+        _seen(project, rules, name, current) for name in [rules.default, *sorted(names - {rules.default})]
     ]
 
 
@@ -115,7 +115,7 @@ def _seen(project: Project, rules: Naming, name: str, current: str) -> ProjectSe
 
 
 def choose(machine: Machine, project: Project, name: str, branch: str = "") -> tuple[str, str]:
-    """Lets a branch, else the one checked out here, work on a project; '' is the repository's own. Both names."""
+    """Assigns a branch, by default the checked-out one, to a project ('': the repository's own); returns both names."""
     chosen_branch = branch or branch_of(project.root)
     if not chosen_branch:
         raise UsageError(
@@ -135,16 +135,16 @@ def choose(machine: Machine, project: Project, name: str, branch: str = "") -> t
 
 
 def use(project: Project, branch: str, name: str) -> None:
-    """Sessions on this branch belong to a project from now on; '' is the repository's own."""
+    """Assigns future sessions on this branch to a project; '' is the repository's own."""
     project.prepare()
     path = _path(project)
-    with files.lock(project.lock("projects")) as held:
-        before = files.read(path)
-        chosen = dict(_decode(path, before))
-        chosen.pop(branch, None)
+    with files.lock(project.lock("projects")) as lock:
+        content = files.read(path)
+        branches = dict(_decode(path, content))
+        branches.pop(branch, None)
         if name and name != project.title:
-            chosen[branch] = safe_name(name)
-        files.replace_held(held, path, encode_json({"branches": chosen}), files.digest(before))
+            branches[branch] = safe_name(name)
+        files.replace_held(lock, path, encode_json({"branches": branches}), files.digest(content))
 
 
 def _chosen(project: Project) -> dict[str, str]:

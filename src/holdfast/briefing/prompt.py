@@ -1,4 +1,4 @@
-"""What prompts are told: prepares the tables that the hook reads, and answers what the hook would say."""
+"""Prepares the tables for prompts that the hook reads, and computes what the hook would inject."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SCHEMA = """CREATE TABLE prompt_fact (project TEXT NOT NULL, text TEXT NOT NULL,
     words TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (project, text)) WITHOUT ROWID;"""
 MOST_FACTS = 500
 _LONGEST_FACT = 240
-_FORMAT = "3"  # of the postings: those of another are not copied
+_FORMAT = "3"  # of the postings: those of another format are not copied
 _SPACE = lazy_regex(r"\s+")
 _DOES = lazy_regex(
     r"`([^`]+)` (?:runs|builds|lints|checks)\b[^`]* here\Z"
@@ -58,19 +58,19 @@ def write_prompting(
     before: Path | None,
     memory: ProjectMemory | None = None,
 ) -> str:
-    """Fills the tables; answers a stamp of what they were made from. The same stamp in `before`: copied from there."""
-    stamp, whole = _stamp(project), True
+    """Fills the tables and returns a stamp of their sources. If `before` has the same stamp, copies them from there."""
+    stamp, complete = _stamp(project), True
     if before is None or not _copied(db, before, stamp):
-        together, whole = changed_together(project.root) if is_checkout(project.root) else ({}, True)
+        together, complete = changed_together(project.root) if is_checkout(project.root) else ({}, True)
         write_postings(db, pointer_sessions(project), together)
     db.executescript(SCHEMA)
-    said = instructions(project.root)
+    guides = instructions(project.root)
     db.executemany(
         "INSERT OR IGNORE INTO prompt_fact VALUES (?, ?, ?, ?, ?)",
-        _facts(memory or ProjectMemory(project), said),
+        _facts(memory or ProjectMemory(project), guides),
     )
-    write_lessons(db, machine, project, before, said)
-    return stamp if whole else ""  # what git did not tell in time it is asked again
+    write_lessons(db, machine, project, before, guides)
+    return stamp if complete else ""  # git timed out: ask again next time
 
 
 def as_prompt(
@@ -83,10 +83,9 @@ def as_prompt(
     budget: int = MOST_TOKENS,
     branch: str | None = None,
 ) -> Answered:
-    """What the hook would say to a prompt; of what a session was told already nothing, when it is named.
+    """What the hook would inject for a prompt, without lines that the named session has already seen.
 
-    `earlier`, `heard` and `branch` stand for what a session's own record, its trace and the checkout say, for those
-    that have none here.
+    `earlier`, `heard` and `branch` replace a session's record, its trace and the checkout where there are none.
     """
     return prompt_and_ids(machine, project, prompt, session, earlier, heard, budget, branch)[0]
 
@@ -101,33 +100,37 @@ def prompt_and_ids(
     budget: int = MOST_TOKENS,
     branch: str | None = None,
 ) -> tuple[Answered, dict[str, str]]:
-    """The same, with the ids of the facts and decisions that a line may say."""
+    """The same, with the ids of the facts and decisions by their lines."""
     heard = heard or (heard_by(str(project.memory), session) if session else Heard())
-    for one in earlier or ():
-        kind, _ = class_of(one, heard.kind)
+    for earlier_prompt in earlier or ():
+        kind, _ = class_of(earlier_prompt, heard.kind)
         heard.kind = kind if kind in CLASSED else heard.kind
         heard.worked |= kind in AT_WORK
     db = sqlite3.connect("file::memory:", uri=True)
     try:
         write_prompting(db, machine, project, project.memory / "hot.db")
         root = str(project.root) if is_checkout(project.root) else None
-        said = None if earlier is None else [prompt_words(one) for one in earlier]
-        here = branch_of(project.root) if branch is None else branch
-        name = naming(machine, project).of_branch(here)
+        earlier_words = (
+            None if earlier is None else [prompt_words(earlier_prompt) for earlier_prompt in earlier]
+        )
+        branch_name = branch_of(project.root) if branch is None else branch
+        project_name = naming(machine, project).of_branch(branch_name)
         cwd = str(machine.cwd) if root else ""
-        told = choose(db, prompt, session, heard, root, said, budget, name, here, cwd)
-        return told, dict(db.execute("SELECT text, id FROM prompt_fact"))
+        answer = choose(
+            db, prompt, session, heard, root, earlier_words, budget, project_name, branch_name, cwd
+        )
+        return answer, dict(db.execute("SELECT text, id FROM prompt_fact"))
     finally:
         db.close()
 
 
 def _stamp(project: Project) -> str:
-    """Of the records and of where the checkout stands: while both are the same, so are the postings."""
+    """A stamp of the records and the checked-out commit: while it is the same, so are the postings."""
     seen = []
     for path in (project.capture, Path(f"{project.capture}-wal"), project.root / ".git" / "HEAD"):
         try:
             status = path.stat()
-            # An empty write-ahead file comes and goes with every reader, and says nothing.
+            # An empty write-ahead log appears and disappears with every reader, and means nothing.
             seen.append(f"{status.st_size}:{status.st_mtime_ns}" if status.st_size else "")
         except OSError:
             seen.append("")
@@ -156,8 +159,8 @@ def _copied(db: sqlite3.Connection, before: Path, stamp: str) -> bool:
 
 
 def _facts(memory: ProjectMemory, guides: str) -> Iterator[tuple[str, str, str, str, str]]:
-    """What holds and no instruction file says: project, line, reason, words with their weights, id."""
-    standing = sorted(
+    """Current statements that no instruction file has: project, line, reason, words with weights, id."""
+    statements = sorted(
         (
             said
             for said in memory.statements("fact", "decision")
@@ -166,22 +169,24 @@ def _facts(memory: ProjectMemory, guides: str) -> Iterator[tuple[str, str, str, 
         ),
         key=lambda said: -(said.at or 0.0),
     )[:MOST_FACTS]
-    worded = {said.id: set(prompt_words(said.text)) for said in standing}
-    often = Counter(word for found in worded.values() for word in found)
-    for said in standing:
+    words_by_id = {said.id: set(prompt_words(said.text)) for said in statements}
+    frequency = Counter(word for statement_words in words_by_id.values() for word in statement_words)
+    for said in statements:
         line, reason = _line(said)
         text = flat(line)
         if len(text) > _LONGEST_FACT or _SPACE.sub(" ", flat(said.text)).casefold() in guides:
             continue
-        weights = {word: math.log(1 + (len(standing) + 1) / often[word]) for word in worded[said.id]}
+        weights = {
+            word: math.log(1 + (len(statements) + 1) / frequency[word]) for word in words_by_id[said.id]
+        }
         weighed = " ".join(f"{word}:{weight:.3f}" for word, weight in sorted(weights.items()))
         yield said.project, text, reason, weighed, said.id
 
 
 def _is_news(fact: Statement, guides: str) -> bool:
-    """Whether a fact says something of this project that is not known anyway; all that a person wrote down does.
+    """Whether a fact is specific to this project and not known anyway; everything that a person wrote is.
 
-    That a public host answers is true everywhere. A command is known where a guide names it, or anybody would call it.
+    That a public host answers is true everywhere. A command is known if a guide names it, or if it is obvious.
     """
     if not fact.session:
         return True
@@ -196,7 +201,7 @@ def _is_news(fact: Statement, guides: str) -> bool:
 
 
 def _line(said: Statement) -> tuple[str, str]:
-    """A fact or a decision in one line, and why it is told; a decision with its reason where that fits."""
+    """A fact or a decision as one line, and why it is injected; a decision with its reason if that fits."""
     if said.kind == "fact":
         return said.text, f"a fact of this project ({said.id}, {said.subject})"
     line, whole = f"Decided: {said.text}", f"Decided: {text_of(said)}"

@@ -1,7 +1,7 @@
-"""The briefing for a task: the few lines of memory that it needs, each with its reason and source, or none.
+"""Builds the briefing for a task: the few relevant lines of memory, each with its reason and source, or none.
 
-Which kinds come first depends on the task: a fix wants dead ends and like failures, work on commands wants facts, a
-question about design wants decisions and history. What is not good enough is not told.
+The task decides which kinds come first: a fix needs dead ends and similar failures, work on commands needs facts, a
+question about design needs decisions and history. Lines below the threshold are left out.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ from holdfast.store.project import Project, branch_of
 BUDGET = 200
 CANDIDATES = 40
 ELSEWHERE_FLOOR = (
-    0.25  # above the floor: what another project solved must fit the task better, as there are many
+    0.25  # above the floor: hits of other projects must fit the task better, as there are many projects
 )
-CLEARLY = 0.1  # of score: so much better than what this project knows itself
+CLEARLY = 0.1  # of score: how much better they must be than this project's own hits
 MOST_ELSEWHERE = 2
 MOST_FILES = 6
-LEAST_FILE = 0.1  # chance; between what a first and what a later prompt is told unasked
-ALONE_FILE = 0.2  # where no statement fits the task: it may not be about this project at all
+LEAST_FILE = 0.1  # probability; between the bars for a first and a later prompt
+ALONE_FILE = 0.2  # if no statement fits the task: it may not be about this project at all
 _SHARE_OF_FILES = 0.4  # of the budget, at most
 _ANY_ROOM = 10**9
-_OF_EACH = 2  # steps, to-dos and deeds of other branches
+_OF_EACH = 2  # steps, to-dos and finished items of other branches
 
 
 class Briefing(Struct, frozen=True, kw_only=True):
-    """What a task is told, most useful first; for a prompt that is told nothing, `nothing` says why.
+    """The lines for a task, most useful first; without lines, `nothing` says why.
 
-    `written` are the lines as the prompt hook writes them, where that differs: files stand under their folder's name.
+    `written` are the lines as the prompt hook writes them, if that differs: files are listed under their folder.
     """
 
     budget: int
@@ -77,22 +77,24 @@ class Briefing(Struct, frozen=True, kw_only=True):
 
 
 def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) -> Briefing:
-    """Lines for a task, within a budget of tokens; none when nothing is good enough."""
+    """The lines for a task, within a budget of tokens; none when nothing is relevant enough."""
     if asks_state(task):
         return _state(machine, project, budget)
     period = period_in(task, machine.now())
     if not (says_something(task) or may_go_on(task) or period):
         return Briefing(budget=budget, tokens=0, lines=())
-    found = search(machine, project, task, CANDIDATES, _TOLD, floor=FLOOR)
-    if not found and (said := in_english(task)) != task:
-        found, task = search(machine, project, said, CANDIDATES, _TOLD, floor=FLOOR), said
-    judged = explain_kind(task, (), ())
-    weights = weights_for(task, judged.kind)
-    own = _that_speak(task, _that_count(machine, project, found))
-    first = first_for(task, judged.kind, own)
-    ranked = sorted(own, key=lambda hit: (hit.id not in first, -hit.score * weights.get(sort_of(hit), 1.0)))
-    best = max((hit.score for hit in own), default=0.0)
-    others = [
+    found_hits = search(machine, project, task, CANDIDATES, _TOLD, floor=FLOOR)
+    if not found_hits and (translated := in_english(task)) != task:
+        found_hits, task = search(machine, project, translated, CANDIDATES, _TOLD, floor=FLOOR), translated
+    judgement = explain_kind(task, (), ())
+    weights = weights_for(task, judgement.kind)
+    own_hits = _that_speak(task, _that_count(machine, project, found_hits))
+    first = first_for(task, judgement.kind, own_hits)
+    ranked = sorted(
+        own_hits, key=lambda hit: (hit.id not in first, -hit.score * weights.get(sort_of(hit), 1.0))
+    )
+    best = max((hit.score for hit in own_hits), default=0.0)
+    other_hits = [
         hit
         for hit in search(
             machine,
@@ -104,39 +106,39 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
             own=False,
             floor=FLOOR + ELSEWHERE_FLOOR,
         )
-        if hit.kind != "lesson"  # holds where it was learned
+        if hit.kind != "lesson"  # a lesson applies only where it was learned
         and hit.score > best + CLEARLY  # the same name often means another thing elsewhere
     ]
     hits = [(hit, "") for hit in ranked]
-    hits += [(hit, f"in {hit.project}: ") for hit in others[:MOST_ELSEWHERE]]
-    tell = partial(_lines, task, hits, Meanings().nearness)
-    every = tell(_ANY_ROOM)
-    if not every and may_go_on(task):
+    hits += [(hit, f"in {hit.project}: ") for hit in other_hits[:MOST_ELSEWHERE]]
+    choose_lines = partial(_lines, task, hits, Meanings().nearness)
+    all_lines = choose_lines(_ANY_ROOM)
+    if not all_lines and may_go_on(task):
         return _state(machine, project, budget)
     files: list[Line] = []
-    is_work = judged.kind is not Kind.OTHER or classify(task)[0] in (CODE, LOOKING)
-    if is_work and not (period and period.is_all):  # a day as a whole is no work that needs files
-        most, least = int(budget * _SHARE_OF_FILES), LEAST_FILE if every else ALONE_FILE
+    is_work = judgement.kind is not Kind.OTHER or classify(task)[0] in (CODE, LOOKING)
+    if is_work and not (period and period.is_all):  # a question about a whole day needs no files
+        most, least = int(budget * _SHARE_OF_FILES), LEAST_FILE if all_lines else ALONE_FILE
         files = _files(machine, project, task, most, least)
-    kept = tell(budget - sum(count_tokens(line.text) for line in files))
-    said = "\n".join(line.text for line in kept)
-    more = [line for line in files if line.text not in said]
-    return _briefing([*kept, *more] or every, budget)
+    lines = choose_lines(budget - sum(count_tokens(line.text) for line in files))
+    lines_text = "\n".join(line.text for line in lines)
+    more = [line for line in files if line.text not in lines_text]
+    return _briefing([*lines, *more] or all_lines, budget)
 
 
 def _lines(task: str, hits: Sequence[tuple[Hit, str]], nearness: Nearness, room: int) -> list[Line]:
-    """Each thing once, whatever words it is said in, as long as there is room."""
-    telling = LineChooser(task, [hit for hit, _ in hits], nearness)
+    """Each statement once, however it is worded, within the budget."""
+    chooser = LineChooser(task, [hit for hit, _ in hits], nearness)
     lines = []
-    for found, before in hits:
-        hit = found if before else telling.decided(found)
-        line = telling.line(hit)
+    for candidate, prefix in hits:
+        hit = candidate if prefix else chooser.decided(candidate)
+        line = chooser.line(hit)
         if line is None:
             continue
-        text = before + line.text
+        text = prefix + line.text
         cost = count_tokens(text)
         if cost <= room:
-            telling.keep(line)
+            chooser.keep(line)
             lines.append(replace(line, text=text))
             room -= cost
     return lines
@@ -145,36 +147,36 @@ def _lines(task: str, hits: Sequence[tuple[Hit, str]], nearness: Nearness, room:
 def recall_as_prompt(
     machine: Machine, project: Project, prompt: str, session: str = "", budget: int = PROMPT_BUDGET
 ) -> Briefing:
-    """Exactly what the prompt hook would say, or why nothing; what a session heard already, when it is named."""
+    """Exactly what the prompt hook would inject, or why nothing; without lines that the named session has seen."""
     budget = min(budget, PROMPT_BUDGET)
     if budget <= 0:
         return Briefing(budget=budget, tokens=0, lines=(), nothing="a budget of 0 tokens holds no line")
-    said, ids = prompt_and_ids(machine, project, prompt, session, budget=budget)
-    above = len(said.lines) - (1 + len(path_lines(said.files)) if said.files else 0)
-    written = [Line(text, why, "file", f"prompt:{at}") for at, (text, why) in enumerate(said.lines)]
-    # What stands above the files and is neither a fact nor a decision is a lesson.
-    written[:above] = [
+    answer, ids = prompt_and_ids(machine, project, prompt, session, budget=budget)
+    above_files = len(answer.lines) - (1 + len(path_lines(answer.files)) if answer.files else 0)
+    prompt_lines = [Line(text, why, "file", f"prompt:{at}") for at, (text, why) in enumerate(answer.lines)]
+    # A line above the files that is neither a fact nor a decision is a lesson.
+    prompt_lines[:above_files] = [
         replace(line, id=ids[line.text], kind="fact") if line.text in ids else replace(line, kind="lesson")
-        for line in written[:above]
+        for line in prompt_lines[:above_files]
     ]
     # `lines` have whole paths; headings and folders are for readers of the text.
-    whose = zip(path_lines(said.files), written[above + 1 :], strict=True)
-    files = {path: replace(line, id=f"file:{path}", text=path) for (_, path), line in whose}
+    pairs = zip(path_lines(answer.files), prompt_lines[above_files + 1 :], strict=True)
+    files = {path: replace(line, id=f"file:{path}", text=path) for (_, path), line in pairs}
     return Briefing(
         budget=budget,
-        tokens=said.tokens,
-        lines=(*written[:above], *(files[path] for path in said.files)),
-        nothing=said.nothing,
-        written=tuple(written),
+        tokens=answer.tokens,
+        lines=(*prompt_lines[:above_files], *(files[path] for path in answer.files)),
+        nothing=answer.nothing,
+        written=tuple(prompt_lines),
     )
 
 
 def _files(machine: Machine, project: Project, task: str, budget: int, least: float) -> list[Line]:
-    """Files that like sessions worked on, likeliest first, each written out so that it can be read by itself."""
+    """Files that similar sessions worked on, likeliest first, each with its full path."""
     lines = []
     branch = branch_of(project.root)
-    found = pointers_for(machine, project, task, budget=budget, least=least, branch=branch)
-    for pointer in found[:MOST_FILES]:
+    pointers = pointers_for(machine, project, task, budget=budget, least=least, branch=branch)
+    for pointer in pointers[:MOST_FILES]:
         cost = count_tokens(pointer.path)
         if cost <= budget:
             budget -= cost
@@ -191,7 +193,7 @@ def _files(machine: Machine, project: Project, task: str, budget: int, least: fl
 
 
 def _that_count(machine: Machine, project: Project, hits: Sequence[Hit]) -> list[Hit]:
-    """Without what was dismissed, and lessons that are candidates, muted or stale: only search finds them."""
+    """Removes dismissed hits, and lessons that are candidates, muted or stale: only search shows them."""
     dismissed = (
         memory_of(machine, project).dismissed() if any(hit.id[:2] in _NOTED for hit in hits) else set()
     )
@@ -200,14 +202,14 @@ def _that_count(machine: Machine, project: Project, hits: Sequence[Hit]) -> list
         return hits
     from holdfast.briefing.chunks import lessons_told
 
-    told = lessons_told(machine, project)
-    return [hit for hit in hits if hit.kind != "lesson" or hit.id in told]
+    lesson_ids = lessons_told(machine, project)
+    return [hit for hit in hits if hit.kind != "lesson" or hit.id in lesson_ids]
 
 
 def _that_speak(task: str, hits: Sequence[Hit]) -> list[Hit]:
-    """Without the history that shares one word of several, where something has more: `set up` is in `settings`.
+    """Removes history that shares only one of several words, if another hit shares more: `set up` is in `settings`.
 
-    A fact is short and was chosen: one word of it may be the one that counts.
+    A fact is short and selected: a single shared word may be enough.
     """
     several = sum(says_something(word) for word in task.split()) > 1
 
@@ -219,7 +221,7 @@ def _that_speak(task: str, hits: Sequence[Hit]) -> list[Hit]:
     return [hit for hit in hits if not is_chance(hit)]
 
 
-_NOTED = ("X-", "N-")  # stand in the log, which is never rewritten
+_NOTED = ("X-", "N-")  # these are in the log, which is never rewritten
 
 
 _LONG_WINDED = ("history", "state")
@@ -227,33 +229,37 @@ _TOLD = ("history", "fact", "question", "lesson", "state")
 
 
 def _state(machine: Machine, project: Project, budget: int) -> Briefing:
-    """Who asks where we are is told the state."""
+    """The state, for a task that asks where the work stands."""
     lines = recovery(machine, project, budget=budget)
-    told = [
+    state_lines = [
         Line(line.text, line.reason, "state", f"state:{number}", ".holdfast/local/current.md")
         for number, line in enumerate([*_last(project, lines), *lines])
     ]
-    return _briefing(told, budget)
+    return _briefing(state_lines, budget)
 
 
 def _last(project: Project, lines: Sequence[Line]) -> list[Line]:
-    """What is left and was done last, on whatever branch and however long ago, where the digest has nothing of it."""
+    """The latest open and finished items on any branch, if the digest has none of them."""
     if not project.memory.is_dir():
         return []
     current = state_of(project).current
-    left = [(step_line(step), step.branch) for step in current.next[:_OF_EACH]]
-    left += [(todo_line(item), item.branch) for item in current.todo[:_OF_EACH]]
-    left += [(done_line(deed), deed.branch) for deed in current.done[:_OF_EACH]]
-    if any(line.text in known.text or known.kind == "stale" for line, _ in left for known in lines):
+    entries = [(step_line(step), step.branch) for step in current.next[:_OF_EACH]]
+    entries += [(todo_line(item), item.branch) for item in current.todo[:_OF_EACH]]
+    entries += [(done_line(deed), deed.branch) for deed in current.done[:_OF_EACH]]
+    if any(
+        line.text in shown_line.text or shown_line.kind == "stale"
+        for line, _ in entries
+        for shown_line in lines
+    ):
         return []
-    return [with_branch(line, branch, None) for line, branch in left]
+    return [with_branch(line, branch, None) for line, branch in entries]
 
 
 def _briefing(lines: Sequence[Line], budget: int) -> Briefing:
-    kept = within(lines, budget)
+    fitted = within(lines, budget)
     nothing = ""
-    if lines and not kept:
+    if lines and not fitted:
         least = min(count_tokens(line.text) for line in lines)
         nothing = f"the shortest line for it has {least} tokens"
-    used = sum(count_tokens(line.text) for line in kept)
-    return Briefing(budget=budget, tokens=used, lines=tuple(kept), nothing=nothing)
+    used = sum(count_tokens(line.text) for line in fitted)
+    return Briefing(budget=budget, tokens=used, lines=tuple(fitted), nothing=nothing)

@@ -1,6 +1,6 @@
-"""What a hit says in one line that can be read by itself, and whether a line says no more than one told before.
+"""Turns a hit into one self-contained line, and drops lines that repeat an earlier one.
 
-A session is told by its goal and by the part of it that the task asks for: what a prompt asked is seldom what was done.
+A session is shown by its goal and by the part that the task asks for: what a prompt asked is seldom what was done.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from holdfast.model.statement import SessionText, Statement, decoded
 
 # --- sessions ------------------------------------------------------------------------------------------
 
-# "All tests pass, pushed to main" is said of every session, and tells none of them apart.
+# "All tests pass, pushed to main" fits every session, and distinguishes none.
 ROUTINE = frozenset(
     stem(word)
     for word in word_set(
@@ -50,12 +50,12 @@ _SENTENCE = lazy_regex(r"(?<=[.!?。！？])\s+|;\s+")
 _COMMIT = lazy_regex(r"^[0-9a-f]{7,40} (?=\S)")
 _MERGED = "Merge "
 _ADDRESS = lazy_regex(r"https?://\S+")
-_SHORT_ADDRESS = 40  # signs
+_SHORT_ADDRESS = 40  # characters
 _FOLDERS = lazy_regex(r"(?:[\w.@-]+/){2,}(?=[\w.@-])")
 
 
 class FoundSession(Struct, frozen=True):
-    """Of a long session only the beginning and what stands in the passage that was found."""
+    """A session as found: of a long one only the beginning and the matching passage."""
 
     goal: str
     outcome: str
@@ -65,14 +65,16 @@ class FoundSession(Struct, frozen=True):
 
     @classmethod
     def of(cls, hit: Hit) -> FoundSession:
-        said = decoded(hit.data)
-        if not isinstance(said, SessionText):
+        session_text = decoded(hit.data)
+        if not isinstance(session_text, SessionText):
             return cls(_flat(hit.text), "", (), (), ())
-        found = _flat(hit.text)
-        files = tuple(file for file in said.files if file in found)
-        commits = tuple(flat for commit in said.commits if (flat := _flat(commit)) and flat in found)
-        parts = (part for part in _SENTENCE.split(_flat(said.summary)) if part in found)
-        return cls(_flat(said.goal), said.outcome, tuple(parts), files, commits)
+        passage = _flat(hit.text)
+        files = tuple(file for file in session_text.files if file in passage)
+        commits = tuple(
+            flat for commit in session_text.commits if (flat := _flat(commit)) and flat in passage
+        )
+        parts = (part for part in _SENTENCE.split(_flat(session_text.summary)) if part in passage)
+        return cls(_flat(session_text.goal), session_text.outcome, tuple(parts), files, commits)
 
     @property
     def label(self) -> str:
@@ -83,22 +85,22 @@ class FoundSession(Struct, frozen=True):
         return any(sign in self.outcome for sign in _NOTHING_DONE)
 
     def parts(self) -> Iterator[str]:
-        """What it did, in a few words each; a commit says it best."""
+        """What the session did, in a few words each; commits first, because they say it best."""
         for part in (*self.commits, *self.summary):
-            said = _COMMIT.sub("", part.strip())
-            if said and not said.startswith(_MERGED):
-                yield said
+            description = _COMMIT.sub("", part.strip())
+            if description and not description.startswith(_MERGED):
+                yield description
 
 
 def shortened(text: str, most: int) -> str:
-    """A text that has more tokens than that, without what can be spared: middles of addresses, then folders."""
+    """Shortens a text with more than `most` tokens: removes the middles of URLs, then folders."""
     if count_tokens(text) > most:
         text = _ADDRESS.sub(_short_address, text)
     return without_folders(text) if count_tokens(text) > most else text
 
 
 def without_folders(text: str) -> str:
-    """A file of a long path by its name alone."""
+    """Replaces long paths by the file name."""
     return _FOLDERS.sub("…/", text)
 
 
@@ -111,15 +113,15 @@ def _short_address(found: re.Match[str]) -> str:
 
 
 LONGEST = 45  # tokens of one line, without its label
-_LONGEST_GOAL = 22  # where a part of the session follows that has more of what is asked for
+_LONGEST_GOAL = 22  # if a more relevant part of the session follows
 _LEAST_PART = 18
 _FEWEST_WORDS = 3
 _LONGEST_FAILURE = 60  # a command that failed, and the one that worked
 _LONGEST_TRIED = 26
-_RESTATED = 0.75  # of what a line says stands in another one already
-_NEAR = 0.5  # of meaning: words alone make one of what merely has its subject in common
-_REWORDED = (0.6, 0.75)  # the same two of what one session says twice, in other words
-_FORMULA = 0.85  # two goals in the same words, about two files; so many of them that it is no chance
+_RESTATED = 0.75  # share of a line's words that another line already has
+_NEAR = 0.5  # similarity of meaning: shared words alone would merge lines that only share a subject
+_REWORDED = (0.6, 0.75)  # the same two thresholds for lines of one session
+_FORMULA = 0.85  # share of words at which two goals about two files are the same order
 _WORDS_OF_FORMULA = 5
 _MOST_FAILURES = 2  # of one command: a linter has a lesson for each of its rules
 
@@ -132,12 +134,12 @@ Nearness = Callable[[str, str], float]
 
 
 def sort_of(hit: Hit | Line) -> str:
-    """The letter of a statement's id, or `session` and the like."""
+    """The letter of a statement's id, or a kind such as `session`."""
     return hit.id[0] if hit.id[1:2] == "-" else hit.id.partition(":")[0]
 
 
 class LineChooser:
-    """One briefing, line by line: each is told only if it is understood alone and says something new."""
+    """Builds one briefing line by line: each line must be self-contained and say something new."""
 
     def __init__(self, task: str, hits: Sequence[Hit], nearness: Nearness) -> None:
         self._asked = _content(task)
@@ -150,56 +152,62 @@ class LineChooser:
                 self._statements.setdefault(hit.session, []).append(hit.text)
 
     def line(self, hit: Hit) -> Line | None:
-        """What is to be told of a hit; None when that is nothing, or nothing new."""
+        """The line for a hit; None when it says nothing new."""
         sort = sort_of(hit)
         if sort == "session":
             line = self._session(hit)
         else:
-            said = _statement(hit)
-            line = _line(hit, _LABELS.get(sort, "") + said, said, _tried(hit))
+            statement_text = _statement(hit)
+            line = _line(hit, _LABELS.get(sort, "") + statement_text, statement_text, _tried(hit))
         return None if line is None or self._is_known(line) else line
 
     def keep(self, line: Line) -> None:
-        """It was told: whatever says no more than that is not told after it."""
+        """Marks a line as used: later lines that say no more are dropped."""
         self._told.append(line)
 
     def decided(self, hit: Hit) -> Hit:
-        """The decision in place of the session that only carried it out: it says the same, and why."""
+        """Replaces a session that only carried out a decision by the decision, which also gives the reason."""
         if sort_of(hit) != "session":
             return hit
         goal = FoundSession.of(hit).goal.removeprefix(_IMPLEMENT)
-        decisions = (one for one in self._decisions if self._says_no_more(goal, _statement(one)))
+        decisions = (
+            decision for decision in self._decisions if self._says_no_more(goal, _statement(decision))
+        )
         return next(decisions, hit)
 
     def _session(self, hit: Hit) -> Line | None:
-        told = FoundSession.of(hit)
-        part = self._part(told, hit.session)
-        wish = _content(told.goal)
-        if not part and (len(wish) < 2 or (told.did_nothing and len(wish & self._asked) < 2)):
+        session = FoundSession.of(hit)
+        part = self._part(session, hit.session)
+        goal_words = _content(session.goal)
+        if not part and (len(goal_words) < 2 or (session.did_nothing and len(goal_words & self._asked) < 2)):
             return None
-        said = cut_to(shortened(told.goal or part, LONGEST), LONGEST)
-        if part and told.goal:
-            answers = (_content(part) - _content(told.goal)) & self._asked
+        summary = cut_to(shortened(session.goal or part, LONGEST), LONGEST)
+        if part and session.goal:
+            answers = (_content(part) - _content(session.goal)) & self._asked
             most = _LONGEST_GOAL if answers else LONGEST - min(_LEAST_PART, count_tokens(part)) - 1
-            goal = cut_to(shortened(told.goal, most), most)
-            said = f"{goal} → {cut_to(part, LONGEST - 1 - count_tokens(goal))}"
-        text = told.label + _with_files(said, told.files)
-        return _line(hit, text, said, told.goal)
+            goal = cut_to(shortened(session.goal, most), most)
+            summary = f"{goal} → {cut_to(part, LONGEST - 1 - count_tokens(goal))}"
+        text = session.label + _with_files(summary, session.files)
+        return _line(hit, text, summary, session.goal)
 
     def _part(self, told: FoundSession, session: str) -> str:
-        """What of a session answers the task best, and is said neither by its goal nor by a line of its own."""
-        others = [told.goal, *self._statements.get(session, ()), *(line.said for line in self._told)]
-        known = [_content(other) for other in others]
+        """The part of a session that fits the task best, and that neither its goal nor another line has."""
+        known_texts = [told.goal, *self._statements.get(session, ()), *(line.said for line in self._told)]
+        known_words = [_content(known_text) for known_text in known_texts]
         best, most = "", -1
         for part in told.parts():
             words = _content(part)
             shared = len(words & self._asked)
             says = len(words - ROUTINE) >= _FEWEST_WORDS + (not shared)
-            if says and shared > most and not any(_share(words, of) >= _RESTATED for of in known):
+            if (
+                says
+                and shared > most
+                and not any(_share(words, known_set) >= _RESTATED for known_set in known_words)
+            ):
                 best, most = part, shared
         return best
 
-    # --- what was said already ---------------------------------------------------------------------------
+    # --- repetitions -------------------------------------------------------------------------------------
 
     def _is_known(self, new: Line) -> bool:
         question = _question_of(new.said)
@@ -214,7 +222,7 @@ class LineChooser:
         verdict = compare_signatures(signature(old.said), signature(new.said)).likeness
         if verdict is Likeness.SAME or new.said == old.said:
             return True
-        if "F" in (sort_of(new), sort_of(old)):  # facts that are alike were made one when they were kept
+        if "F" in (sort_of(new), sort_of(old)):  # similar facts were merged when they were stored
             return False
         goal, before = _goal(new), _goal(old)
         if goal and before and _is_formula(goal, before):
@@ -231,40 +239,51 @@ class LineChooser:
         return self._says_no_more(*both) or self._says_no_more(*both, *_REWORDED)
 
     def _says_no_more(self, new: str, old: str, share: float = _RESTATED, near: float = _NEAR) -> bool:
-        one, other = signature(new), signature(old)
-        words = one.words | one.hard
-        if len(words & (other.words | other.hard)) < min(_FEWEST_WORDS, max(len(words), 2)):
+        new_signature, old_signature = signature(new), signature(old)
+        words = new_signature.words | new_signature.hard
+        if len(words & (old_signature.words | old_signature.hard)) < min(_FEWEST_WORDS, max(len(words), 2)):
             return False
-        if turned(one, other) or exchanged(one, other) or (one.hard - other.hard and other.hard - one.hard):
+        if (
+            turned(new_signature, old_signature)
+            or exchanged(new_signature, old_signature)
+            or (new_signature.hard - old_signature.hard and old_signature.hard - new_signature.hard)
+        ):
             return False
-        return _share(words, other.words | other.hard) >= share and self._nearness(new, old) >= near
+        return (
+            _share(words, old_signature.words | old_signature.hard) >= share
+            and self._nearness(new, old) >= near
+        )
 
 
 # --- statements ----------------------------------------------------------------------------------------
 
 
 def _statement(hit: Hit) -> str:
-    text, said = _flat(hit.text), decoded(hit.data)
-    if not isinstance(said, Statement):
+    text, statement = _flat(hit.text), decoded(hit.data)
+    if not isinstance(statement, Statement):
         return cut_to(text, LONGEST)
-    if said.kind == "fact" and any(f"`{one.command}`" in said.text for one in said.evidence):
-        text = _flat(said.text)  # the evidence is only that the command, which stands in the fact, has run
-    if said.kind == "decision" and said.text.startswith(_PLAN):
-        title, reason = _flat(said.text).removeprefix(_PLAN), _flat(said.reason)
+    if statement.kind == "fact" and any(
+        f"`{evidence.command}`" in statement.text for evidence in statement.evidence
+    ):
+        text = _flat(
+            statement.text
+        )  # the evidence is only that the command, which stands in the fact, has run
+    if statement.kind == "decision" and statement.text.startswith(_PLAN):
+        title, reason = _flat(statement.text).removeprefix(_PLAN), _flat(statement.reason)
         text = f"{title}: {reason}" if reason else title
-    if said.kind == "dead_end" and count_tokens(text) > LONGEST:
-        return _failure(_flat(said.not_), _flat(said.text))
+    if statement.kind == "dead_end" and count_tokens(text) > LONGEST:
+        return _failure(_flat(statement.not_), _flat(statement.text))
     return cut_to(text, LONGEST)
 
 
 def _tried(hit: Hit) -> str:
-    """The command that a dead end or a lesson says fails; '' of any other hit."""
-    said = decoded(hit.data)
-    return said.not_ if isinstance(said, Statement) else ""
+    """The command that fails according to a dead end or a lesson; '' for any other hit."""
+    statement = decoded(hit.data)
+    return statement.not_ if isinstance(statement, Statement) else ""
 
 
 def _line(hit: Hit, text: str, said: str, subject: str) -> Line:
-    """A line as it is told, with where it stands; `subject` is a session's goal, or the command that fails."""
+    """A line with its source; `subject` is a session's goal, or the failing command."""
     where = f"{hit.path}:{hit.line}" if hit.line else hit.path
     session = f"session {hit.session[:8]}, " if hit.session else ""
     source = f"{where} ({session}{hit.date[:10]})"
@@ -276,11 +295,11 @@ def _goal(line: Line) -> str:
 
 
 def _failure(tried: str, instead: str) -> str:
-    """A long command that failed: what worked instead is worth more than why, and than the folders of a file."""
+    """A long command that failed: what worked instead matters more than the error and the folders."""
     tried, instead = without_folders(tried), without_folders(instead)
-    said = f"`{cut_to(tried, _LONGEST_TRIED if instead else LONGEST)}` fails here"
-    room = _LONGEST_FAILURE - count_tokens(f"{said} → `` worked")
-    return f"{said} → `{cut_to(instead, room)}` worked" if instead else said
+    failing = f"`{cut_to(tried, _LONGEST_TRIED if instead else LONGEST)}` fails here"
+    room = _LONGEST_FAILURE - count_tokens(f"{failing} → `` worked")
+    return f"{failing} → `{cut_to(instead, room)}` worked" if instead else failing
 
 
 def _failing(line: Line) -> str:
@@ -288,12 +307,12 @@ def _failing(line: Line) -> str:
 
 
 def _remedy(said: str) -> list[str]:
-    """What fails and what works instead, without why: `gh pr diff 88` fails as 89 does, and as the lesson says."""
+    """What fails and what works instead, without the error, so that a failure matches its repetition and its lesson."""
     return _NUMBER.sub("", _WHY.sub("", said).removesuffix(" worked")).split()
 
 
 def _question_of(said: str) -> str:
-    """What was asked, of a line that begins with a question; '' of any other."""
+    """The question at the start of a line; '' if there is none."""
     question, sign, _ = said.partition("?")
     return question.casefold() if sign else ""
 
@@ -302,7 +321,7 @@ def _question_of(said: str) -> str:
 
 
 def _with_files(said: str, files: Sequence[str]) -> str:
-    """With the first of its files, as many as there is room for: half a name opens nothing."""
+    """Appends the first files, as many as fit: a truncated path is useless."""
     line, sign = said, " · files: "
     for file in files:
         longer = f"{line}{sign}{file}"
@@ -313,7 +332,7 @@ def _with_files(said: str, files: Sequence[str]) -> str:
 
 
 def _is_formula(one: str, other: str) -> bool:
-    """Whether two goals are one order given twice: for another file, or again."""
+    """Whether two goals are the same order, repeated or for another file."""
     first, second = signature(one), signature(other)
     shared, total = len(first.words & second.words), len(first.words) + len(second.words)
     return shared >= _WORDS_OF_FORMULA and 2 * shared >= _FORMULA * total and not turned(first, second)
@@ -324,8 +343,8 @@ def _flat(text: str) -> str:
 
 
 def _content(text: str) -> frozenset[str]:
-    said: Signature = signature(text)
-    return said.words | said.hard
+    parsed: Signature = signature(text)
+    return parsed.words | parsed.hard
 
 
 def _share(words: frozenset[str], of: frozenset[str]) -> float:

@@ -1,6 +1,6 @@
-"""What a session needs to go on where the last one stopped: the digest of current.md, and what is handed over.
+"""Builds the digest that lets a session continue where the last one stopped: current.md and handoffs.
 
-Loaded by `resume`, which answers in a few times the start of an interpreter: nothing heavy is imported here.
+`resume` uses this and must be fast, so nothing heavy is imported here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 BUDGET = 600
 START_BUDGET = 300
-NO_BRANCH = "\n"  # no branch is called so
+NO_BRANCH = "\n"  # not a valid branch name
 MOST_LINES = 20
 LONGEST = 600
 
@@ -35,9 +35,9 @@ LONGEST = 600
 def recovery(
     machine: Machine, project: Project, branch: str | None = None, budget: int = BUDGET, name: str = ""
 ) -> list[Line]:
-    """What a session on this branch (the one checked out) is told. Nothing is written.
+    """The digest for a session on this branch, by default the checked-out one. Writes nothing.
 
-    `name` is the project of this repository; without it the one that the branch works on.
+    `name` is a project of this repository, by default that of the branch.
     """
     if not project.memory.is_dir():
         return []
@@ -47,7 +47,7 @@ def recovery(
 
 
 class _Teller:
-    """The state of a repository, ready to be told to sessions on any branch."""
+    """Builds the digest of a repository's state for any branch."""
 
     def __init__(
         self, machine: Machine, project: Project, file: CurrentFile | None = None, *, here: bool = True
@@ -56,7 +56,7 @@ class _Teller:
         self._now = machine.now().timestamp()
         self._clean = partial(_as_told, machine)
         self._own = project.title
-        # A work tree that was just made has no link yet, and a session must not be sent where nothing is.
+        # A new work tree has no link yet, and the digest must not point to a missing path.
         linked = os.path.lexists(project.window / "local")
         self._place = PLACE if linked or not here else f"{project.memory.as_posix()}/"
         current = self.file.current
@@ -72,7 +72,7 @@ class _Teller:
             self._naming = naming(machine, project)
 
     def branches(self) -> set[str]:
-        """Those that are told something of their own; '' stands for all others."""
+        """The branches with a digest of their own; '' stands for all others."""
         chosen = self._naming.branches if self._naming else ()
         return {"", *branches_of(self.file.current), *chosen}
 
@@ -91,35 +91,39 @@ def state_of(project: Project) -> CurrentFile:
 def recoveries(
     machine: Machine, project: Project, budget: int, file: CurrentFile | None = None
 ) -> dict[str, list[Line]]:
-    """The digest for every branch that has a state of its own; '' is for all others.
+    """The digest for every branch with its own state; '' is for all others.
 
-    Outside git, and where nothing is checked out, there is no branch to tell apart: that is `NO_BRANCH`.
+    `NO_BRANCH` is for use outside git, and for a detached HEAD.
     """
     if not project.memory.is_dir():
         return {}
-    teller = _Teller(machine, project, file, here=False)  # for all work trees; who tells it knows where it is
-    told = {branch: teller.told(branch, budget) for branch in teller.branches()}
-    return {**told, NO_BRANCH: teller.told(None, budget)}
+    teller = _Teller(machine, project, file, here=False)  # for all work trees; the hook adapts the paths
+    lines_by_branch = {branch: teller.told(branch, budget) for branch in teller.branches()}
+    return {**lines_by_branch, NO_BRANCH: teller.told(None, budget)}
 
 
 def _in_git(project: Project) -> bool:
-    """Whether there are branches to tell apart, though none may be checked out."""
+    """Whether the project is in git, even if no branch is checked out."""
     return project.identity_file.name == "holdfast-id"
 
 
 def _as_told(machine: Machine, text: str) -> str:
-    """A person's own words as a model may be told them: the file keeps them, secrets and hidden signs included."""
+    """A person's text without secrets and hidden characters, for a model; the file keeps the original."""
     from holdfast.guard.hidden_text import visible
 
     return visible(machine.clean(text))
 
 
 def starts(machine: Machine, project: Project, file: CurrentFile | None = None) -> dict[str, list[Line]]:
-    """What a new session is told, by branch. Where to look is told beside something to look for, not alone."""
-    told = recoveries(machine, project, START_BUDGET, file)
-    if (anywhere := told.pop(NO_BRANCH, None)) and not _in_git(project):
-        told[""] = anywhere
-    return {branch: lines for branch, lines in told.items() if any(line.kind != "index" for line in lines)}
+    """The start lines of a new session, by branch. The index line is left out if it would be alone."""
+    lines_by_branch = recoveries(machine, project, START_BUDGET, file)
+    if (anywhere := lines_by_branch.pop(NO_BRANCH, None)) and not _in_git(project):
+        lines_by_branch[""] = anywhere
+    return {
+        branch: lines
+        for branch, lines in lines_by_branch.items()
+        if any(line.kind != "index" for line in lines)
+    }
 
 
 def hand_over(machine: Machine, project: Project, text: str, branch: str, by: Owner, *, add: bool) -> int:
@@ -150,16 +154,16 @@ def hand_over(machine: Machine, project: Project, text: str, branch: str, by: Ow
 
 
 def take_back(project: Project, branch: str) -> int:
-    """Removes what was handed over on a branch; how many steps there were."""
-    gone = handed_over(project, branch)
-    if gone:
+    """Removes the handoff of a branch, and returns its number of steps."""
+    steps = handed_over(project, branch)
+    if steps:
 
         def without(file: CurrentFile) -> Current:
-            kept = tuple(step for step in file.current.next if not _handed_on(step, branch))
-            return replace(file.current, next=kept)
+            remaining = tuple(step for step in file.current.next if not _handed_on(step, branch))
+            return replace(file.current, next=remaining)
 
         _store(project).change_current(without, "handoff --clear")
-    return len(gone)
+    return len(steps)
 
 
 def handed_over(project: Project, branch: str) -> Sequence[NextStep]:

@@ -1,7 +1,7 @@
-"""Search over what a project knows, or all projects on this machine: the index kept up to date, then asked.
+"""Searches the memory of a project, or of all projects on this machine.
 
-The index is brought up to date by each search, and by the capture that runs after a session; an import by hand
-leaves it alone, because that would double the time it takes.
+Each search updates the index first, and so does the capture after a session. A manual import does not, because that
+would double its time.
 """
 
 from __future__ import annotations
@@ -25,41 +25,44 @@ from holdfast.store.project import Project
 # --- newer statements first ----------------------------------------------------------------------------
 
 _STATEMENTS = ("F-", "D-")
-_AS_GOOD = 0.02  # of score: no question means one of them by so little
+_AS_GOOD = 0.02  # of score: too small a difference to prefer one
 _SHARED = 0.7  # of the words of the longer one
 _WORD = lazy_regex(r"\w+")
 
 
 def newest_first(hits: Sequence[Hit]) -> list[Hit]:
-    """The same hits; of two such statements the newer one takes the better score."""
+    """The same hits; of two statements that differ in a value the newer one gets the better score."""
     ordered = list(hits)
     places = [at for at, hit in enumerate(ordered) if hit.id[:2] in _STATEMENTS]
     for number, at in enumerate(places):
         for later in places[number + 1 :]:
-            one, other = ordered[at], ordered[later]
-            if one.score - other.score > _AS_GOOD:
+            first, second = ordered[at], ordered[later]
+            if first.score - second.score > _AS_GOOD:
                 break
-            is_older = one.date < other.date and (one.project, one.kind) == (other.project, other.kind)
-            if is_older and _differ_in_a_value(one, other):
-                ordered[at] = replace(other, score=one.score)
-                ordered[later] = replace(one, score=other.score)
+            is_older = first.date < second.date and (first.project, first.kind) == (
+                second.project,
+                second.kind,
+            )
+            if is_older and _differ_in_a_value(first, second):
+                ordered[at] = replace(second, score=first.score)
+                ordered[later] = replace(first, score=second.score)
     return ordered
 
 
 def _differ_in_a_value(one: Hit, other: Hit) -> bool:
-    """`The port is 5433` and `The port is 6432`: what shows it is not it."""
-    words, others = (set(_WORD.findall(_without_evidence(hit).casefold())) for hit in (one, other))
-    return words != others and len(words & others) >= _SHARED * max(len(words), len(others))
+    """`The port is 5433` and `The port is 6432`; ignores the evidence."""
+    words, other_words = (set(_WORD.findall(_without_evidence(hit).casefold())) for hit in (one, other))
+    return words != other_words and len(words & other_words) >= _SHARED * max(len(words), len(other_words))
 
 
 def _without_evidence(hit: Hit) -> str:
-    said = decoded(hit.data)
-    return said.text if isinstance(said, Statement) else hit.text
+    statement = decoded(hit.data)
+    return statement.text if isinstance(statement, Statement) else hit.text
 
 
 _MOST_REPEATED = 20
 _MOST_OF_PERIOD = 300
-_NAMED = 2.0  # as much as for a chunk whose id is said
+_NAMED = 2.0  # the same score as for a query with a chunk's id
 _OF_PERIOD = {"session": 8.0, "D-": 2.0, "Q-": 1.5}
 KINDS = ("state", "history", "fact", "question", "lesson", "knowledge", "ledger")
 
@@ -77,14 +80,14 @@ def search(
     floor: float = 0.0,
     nearest: bool = False,
 ) -> list[Hit]:
-    """The best hits, in this project or in all of this machine's that are not excluded, with or without its own.
+    """The best hits, in this project or in all projects of this machine that are not excluded.
 
-    Nothing where no text holds a word of the query and none is near it in meaning, unless the `nearest` are wanted.
-    What is of a day or period that the query names comes first.
+    `own` includes this project. Nothing if no text has a word of the query and none is close in meaning, unless
+    `nearest`. Hits of a day or period that the query names come first.
     """
     places = memories(machine, project)[0 if own else 1 :] if everywhere else [project]
     period = period_in(query, machine.now()) if own else None
-    # From the full hour: who asks again a little later gets the same, to the last digit of its score.
+    # The full hour, so that the same search a little later gives exactly the same scores.
     now = machine.now().replace(minute=0, second=0, microsecond=0)
 
     def found(query: str, enough: int, within: Period | None = None) -> list[Hit]:
@@ -111,22 +114,22 @@ def search(
                 own = [_named(hit, place) for hit in ask_index(machine, place, ask)]
                 hits += _of_others(own, place) if place is not project else _openable(own, place)
         hits = newest_first(_each_session_once(sorted(hits, key=lambda hit: -hit.score)))
-        # Who sets a floor looks for what is to be said, and chooses between a question and a decision by itself.
+        # A caller with a floor builds a briefing, and chooses between a question and a decision itself.
         return hits if floor > 0 else _each_answer_once(hits)
 
     hits = found(query, k + _MOST_REPEATED)
     if period is None:
         return hits[:k]
-    of_it = found("", _MOST_OF_PERIOD, period) if period.is_all else found(period.rest, k, period)
-    first = sorted((_dated(hit, period) for hit in of_it), key=lambda hit: -hit.score)
-    if period.is_all:  # no word of it is a subject; a date may stand in a text of another day
+    period_hits = found("", _MOST_OF_PERIOD, period) if period.is_all else found(period.rest, k, period)
+    first = sorted((_dated(hit, period) for hit in period_hits), key=lambda hit: -hit.score)
+    if period.is_all:  # the query has no subject; a text of another day may contain the date
         return (first or [hit for hit in hits if period.said.casefold() in hit.text.casefold()])[:k]
-    known = {(hit.project, hit.id) for hit in first}
-    return [*first, *(hit for hit in hits if (hit.project, hit.id) not in known)][:k]
+    ids_of_period = {(hit.project, hit.id) for hit in first}
+    return [*first, *(hit for hit in hits if (hit.project, hit.id) not in ids_of_period)][:k]
 
 
 def _dated(hit: Hit, period: Period) -> Hit:
-    """A hit of the period that was named: before all others. Where nothing else was asked for, the sessions first."""
+    """Ranks a hit of the named period before all others. If the query has no subject, sessions come first."""
     worth = hit.score / (1 - hit.score)
     if period.is_all:
         worth = _OF_PERIOD.get(hit.id.partition(":")[0], _OF_PERIOD.get(hit.id[:2], worth))
@@ -137,88 +140,97 @@ def _dated(hit: Hit, period: Period) -> Hit:
 
 
 def _names_of(place: Project, name: str) -> list[str] | None:
-    """Which projects may answer: that of a name, and in its repository what holds for all of them."""
+    """The project names to search: the given one, and '' for what applies to all projects of the repository."""
     if not name:
         return None
     return [name, ""] if name in project_names(place) else [name]
 
 
 def project_names(place: Project) -> set[str]:
-    """What the projects of a repository are called."""
+    """The names of the projects of a repository."""
     return {place.title, *(folder.name for folder in (place.memory / "projects").glob("*"))}
 
 
 def _named(hit: Hit, place: Project) -> Hit:
-    """With the project that it holds for; what is personal holds for none."""
+    """Adds the project of a hit; a personal one has none."""
     if hit.project or hit.path.startswith("~"):
         return hit
     return replace(hit, project=place.title)
 
 
 def _with_its_goal(hit: Hit, index: Index) -> Hit:
-    """A passage of a long session says nothing to who does not know what the session was about."""
+    """Adds the goal to a passage of a long session, which is not understandable without it."""
     if not hit.id.startswith("session:"):
         return hit
-    whole = index.text(hit.id)
-    if whole.startswith(hit.text):
+    full_text = index.text(hit.id)
+    if full_text.startswith(hit.text):
         return hit
-    said = decoded(hit.data)
-    beginning = SessionText(goal=said.goal, outcome=said.outcome) if isinstance(said, SessionText) else None
-    told = [line for line in text_of(beginning).split("\n") if line not in hit.text] if beginning else []
-    place = whole.find(hit.text)
-    passage = hit.text if place > 0 and whole[place - 1] == "\n" else f"… {hit.text}"
-    return replace(hit, text="\n".join([*told, passage]))
+    session_text = decoded(hit.data)
+    beginning = (
+        SessionText(goal=session_text.goal, outcome=session_text.outcome)
+        if isinstance(session_text, SessionText)
+        else None
+    )
+    opening = [line for line in text_of(beginning).split("\n") if line not in hit.text] if beginning else []
+    place = full_text.find(hit.text)
+    passage = hit.text if place > 0 and full_text[place - 1] == "\n" else f"… {hit.text}"
+    return replace(hit, text="\n".join([*opening, passage]))
 
 
 def _each_session_once(hits: list[Hit]) -> list[Hit]:
-    """Without the row and the line of state that only repeat what the log says of a session, if that is there too."""
-    told = {hit.session for hit in hits if hit.id == f"session:{hit.session}"}
+    """Removes ledger rows and state lines that only repeat a session of the log, if that is a hit too."""
+    sessions_in_log = {hit.session for hit in hits if hit.id == f"session:{hit.session}"}
 
     def repeats(hit: Hit) -> bool:
         return hit.kind == "ledger" or (hit.kind == "state" and isinstance(decoded(hit.data), SessionText))
 
-    return [hit for hit in hits if hit.session not in told or not repeats(hit)]
+    return [hit for hit in hits if hit.session not in sessions_in_log or not repeats(hit)]
 
 
 def _each_answer_once(hits: list[Hit]) -> list[Hit]:
-    """Without what repeats a better hit: a question that was answered is in the register of decisions as well."""
+    """Removes hits that repeat a better one: an answered question is in the register of decisions too."""
     answers: dict[str, list[str]] = {"Q-": [], "D-": []}
-    kept = []
+    unique = []
     for hit in hits:
         sort = hit.id[:2]
-        said = _question_and_answer(hit)
-        others = [other for known, texts in answers.items() if known != sort for other in texts]
+        hit_text = _question_and_answer(hit)
+        other_texts = [
+            earlier_text
+            for other_sort, texts in answers.items()
+            if other_sort != sort
+            for earlier_text in texts
+        ]
         if sort in answers and any(
-            one.startswith(two) for o in others for one, two in ((o, said), (said, o))
+            one.startswith(two) for o in other_texts for one, two in ((o, hit_text), (hit_text, o))
         ):
             continue
-        kept.append(hit)
-        if sort in answers and "?" in said:
-            answers[sort].append(said)
-    return kept
+        unique.append(hit)
+        if sort in answers and "?" in hit_text:
+            answers[sort].append(hit_text)
+    return unique
 
 
 def _question_and_answer(hit: Hit) -> str:
-    """As the register of decisions has it."""
-    said = decoded(hit.data)
-    if isinstance(said, Statement) and said.kind == "answer":
-        return f"{said.subject} {said.text or OPEN}"
+    """The text of a hit as in the register of decisions."""
+    statement = decoded(hit.data)
+    if isinstance(statement, Statement) and statement.kind == "answer":
+        return f"{statement.subject} {statement.text or OPEN}"
     return hit.text
 
 
 def _of_others(hits: list[Hit], place: Project) -> list[Hit]:
-    """Hits of another repository; what is personal is in every index and was found here already."""
+    """Hits of another repository, without personal ones: those are in every index and were found here already."""
     return [_elsewhere(hit, place) for hit in hits if not hit.path.startswith("~")]
 
 
 def _openable(hits: list[Hit], place: Project) -> list[Hit]:
-    """As they are: but a work tree that was just made has no link to the memory yet."""
+    """The hits, with absolute paths in a new work tree that has no link to the memory yet."""
     linked = os.path.lexists(place.window / "local")
     return hits if linked else [_elsewhere(hit, place) for hit in hits]
 
 
 def _elsewhere(hit: Hit, place: Project) -> Hit:
-    """A hit by its path from the root of the file system, and named by its repository."""
+    """A hit with an absolute path and the name of its repository."""
     path = hit.path.replace(PLACE, str(place.memory), 1)
     if path.startswith(".holdfast/"):
         path = path.replace(".holdfast", str(place.window), 1)
@@ -226,13 +238,13 @@ def _elsewhere(hit: Hit, place: Project) -> Hit:
 
 
 def memories(machine: Machine, project: Project) -> list[Project]:
-    """This project first, then every other one on this machine; what is excluded is not read."""
-    found = [project]
+    """This project first, then all others on this machine that are not excluded."""
+    projects = [project]
     settings = machine.settings()
     folder = machine.home / "projects"
     for memory in sorted(folder.iterdir()) if folder.is_dir() else []:
         root = file_text(memory, memory / "root").strip() if memory.is_dir() else ""
         if root and memory != project.memory and not settings.excludes(root, machine.user_home):
             home = Path(root)
-            found.append(Project(home, home / ".holdfast", memory, home / ".holdfast" / "id"))
-    return found
+            projects.append(Project(home, home / ".holdfast", memory, home / ".holdfast" / "id"))
+    return projects

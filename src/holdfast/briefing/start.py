@@ -1,6 +1,6 @@
-"""What sessions are told at their start, by how they start: a new one, one that is resumed, one that was compacted.
+"""Prepares the lines for the start of a session, whether it is new, resumed or compacted.
 
-Everything that takes thought is done here, before it is needed; a hook only picks lines that fit.
+All expensive work is done here in advance; a hook only picks lines that fit.
 """
 
 from __future__ import annotations
@@ -46,42 +46,46 @@ _QUOTED = lazy_regex(r"`([^`]+)`")
 def command_line(
     machine: Machine, project: Project, silenced: Collection[str], instructions: str
 ) -> Line | None:
-    """None where too few sessions ran any, or the agent's own files say them all.
+    """The line with the usual commands; None if too few sessions ran any, or the guides state them all.
 
-    `silenced` are rules that must not be told; `instructions` is what the repository's guides say, in lower case.
+    `silenced` are rules that must not be injected; `instructions` is the text of the guides, in lower case.
     """
-    lived = lived_here(project)
-    unwanted = {quoted for rule in silenced for quoted in _QUOTED.findall(rule)}
-    told: list[InUse] = []
+    experiences = lived_here(project)
+    silenced_commands = {quoted for rule in silenced for quoted in _QUOTED.findall(rule)}
+    chosen: list[InUse] = []
     parts: list[str] = []
-    left = BUDGET
-    for one in in_use(lived):
+    remaining = BUDGET
+    for one in in_use(experiences):
         text = flat(visible(machine.clean(f"{one.job} `{one.command}`")))
-        if one.command in unwanted or not text or "\n" in text or why_line_refused(text):
+        if one.command in silenced_commands or not text or "\n" in text or why_line_refused(text):
             continue
         cost = count_tokens(text) + 1
-        if cost > left or is_stated(one.command, instructions) or not _is_there(project, one.command, lived):
+        if (
+            cost > remaining
+            or is_stated(one.command, instructions)
+            or not _is_there(project, one.command, experiences)
+        ):
             continue
-        left -= cost
-        told.append(one)
+        remaining -= cost
+        chosen.append(one)
         parts.append(text)
-    if not told:
+    if not chosen:
         return None
-    most = max(told, key=lambda one: one.sessions)
+    most_used = max(chosen, key=lambda one: one.sessions)
     return Line(
         f"{_HEADING}{'; '.join(parts)}",
-        f"run in up to {most.sessions} of {len(lived)} sessions; recent ones count more",
+        f"run in up to {most_used.sessions} of {len(experiences)} sessions; recent ones count more",
     )
 
 
 def is_stated(command: str, instructions: str) -> bool:
-    """Whether a guide names the command, whatever it is given."""
-    named = command.partition(" <")[0].casefold()
-    return re.search(rf"(?<![\w-]){re.escape(named)}(?![\w:-])", instructions) is not None
+    """Whether a guide names the command, with any arguments."""
+    program = command.partition(" <")[0].casefold()
+    return re.search(rf"(?<![\w-]){re.escape(program)}(?![\w:-])", instructions) is not None
 
 
 def _is_there(project: Project, command: str, lived: Sequence[Lived]) -> bool:
-    """Whether what the command is defined by still has it, where there is a checkout to look at."""
+    """Whether the command is still defined, if there is a checkout."""
     if not is_checkout(project.root):
         return True
     targets = depends_on(command, known_here(project, lived, only_checkout=True))
@@ -89,19 +93,18 @@ def _is_there(project: Project, command: str, lived: Sequence[Lived]) -> bool:
     return not any(isinstance(verdict, Missing) for verdict in check(project.root, against).verdicts)
 
 
-LATEST = 100  # sessions that a briefing may draw on
+LATEST = 100  # sessions that a briefing uses
 MOST_OWNERS = 20
 LONGEST = 110
-FIRST = ("next", "note", "stale")  # a state is told before what is usual
+FIRST = ("next", "note", "stale")  # the state comes before the usual commands
 
 Digests = Mapping[tuple[str, str], Sequence[Line]]
-"""Lines by source (startup) and branch; the branch '' is for every branch without its own."""
+"""Lines by source (startup) and branch; '' is for every branch without lines of its own."""
 
 
 class Briefings(Struct, frozen=True, kw_only=True):
-    """`since` has the newest first; `own` are a session's open items; `projects` says which project a branch works on.
-
-    The branch '' of `projects` stands for every branch that is not named.
+    """All prepared lines. `since` has the newest first; `own` are a session's open items; `projects` maps branches to
+    projects, with '' for every branch that is not named.
     """
 
     digests: Digests = {}
@@ -119,15 +122,19 @@ def briefings_of(machine: Machine, project: Project, memory: ProjectMemory | Non
     lessons = count_lessons(machine, project)
     guides = instructions(project.root)
     rules = strong_rules(machine, lessons, guides)
-    often = _met_lately(rules, lessons.kept, project)
-    told = partial(_with_lessons, rules=often, silenced=lessons.silenced)
-    usual = or_nothing(lambda: [command_line(machine, project, lessons.silenced, guides)])
-    starts_with = partial(_with_commands, commands=[line for line in usual if line], guides=guides)
-    # With nothing else to say, what keeps failing is said all the same.
-    starting = {("startup", ""): [], **dict(or_nothing(partial(_startup, machine, memory)))}
+    recent_rules = _met_lately(rules, lessons.kept, project)
+    with_lessons = partial(_with_lessons, rules=recent_rules, silenced=lessons.silenced)
+    commands = or_nothing(lambda: [command_line(machine, project, lessons.silenced, guides)])
+    starts_with = partial(_with_commands, commands=[line for line in commands if line], guides=guides)
+    # Recurring failures are shown even without any other line.
+    start_lines = {("startup", ""): [], **dict(or_nothing(partial(_startup, machine, memory)))}
     return Briefings(
-        digests={key: lines for key, old in starting.items() if (lines := starts_with(told(old)))},
-        stumbles=tuple(told(_stumbles(memory, machine.now().timestamp()))),
+        digests={
+            key: lines
+            for key, base_lines in start_lines.items()
+            if (lines := starts_with(with_lessons(base_lines)))
+        },
+        stumbles=tuple(with_lessons(_stumbles(memory, machine.now().timestamp()))),
         since=recent_changes(records, names, memory),
         own=_own([*going_on, *records], memory.dismissed),
         projects={"": names.default, **names.branches},
@@ -139,63 +146,64 @@ def _naming(machine: Machine, project: Project) -> Naming:
     try:
         return naming(machine, project)
     except HoldfastError:
-        # The switches of hooks are prepared with all this, and must not wait until that file is repaired.
+        # The switches of hooks are prepared together with this, and must not wait until that file is repaired.
         return Naming(default=project.title)
 
 
 def _startup(machine: Machine, memory: ProjectMemory) -> list[tuple[tuple[str, str], list[Line]]]:
-    told = starts(machine, memory.project, memory.current_file())
-    return [(("startup", branch), lines) for branch, lines in told.items() if lines]
+    lines_by_branch = starts(machine, memory.project, memory.current_file())
+    return [(("startup", branch), lines) for branch, lines in lines_by_branch.items() if lines]
 
 
 def _stumbles(memory: ProjectMemory, now: float) -> list[Line]:
-    """What keeps failing, in the words in which a new session hears of it."""
+    """Recurring failures, in the same words as at the start of a session."""
     only = replace(parse_current(""), current=Current(stumbles=memory.current.stumbles))
     return digest(only, None, STUMBLE_BUDGET, now)
 
 
 def _met_lately(rules: Sequence[Rule], kept: Collection[str], project: Project) -> list[Rule]:
-    """Without stumbles that sessions rarely meet any more, unless a person chose to keep them."""
-    sessions = [one.session for one in or_nothing(partial(lived_here, project))] if rules else []
+    """Removes failures that sessions rarely meet any more, unless a person chose to keep them."""
+    sessions = (
+        [experience.session for experience in or_nothing(partial(lived_here, project))] if rules else []
+    )
     return [
         rule for rule in rules if rule.lesson.name in kept or lately_met(rule.lesson, sessions) >= LEAST_MET
     ]
 
 
 def _with_lessons(lines: Iterable[Line], rules: Sequence[Rule], silenced: Collection[str]) -> list[Line]:
-    """With the stumbles of lessons that current.md does not have, in the same hundred tokens; no stale one."""
-    kept = [line for line in lines if line.text not in silenced]
-    known = [number for number, line in enumerate(kept) if line.kind == "stumble"]
-    left = STUMBLE_BUDGET - sum(count_tokens(kept[number].text) for number in known)
-    said = "\n".join(line.text for line in kept)
+    """Adds the failures of lessons that current.md does not have, within the same 100 tokens; removes stale ones."""
+    shown = [line for line in lines if line.text not in silenced]
+    stumble_numbers = [number for number, line in enumerate(shown) if line.kind == "stumble"]
+    remaining = STUMBLE_BUDGET - sum(count_tokens(shown[number].text) for number in stumble_numbers)
+    shown_text = "\n".join(line.text for line in shown)
     new = []
     for rule in rules:
         line = Line(f"{rule.text} [{rule.lesson.id}]", reason_of(rule), "lesson", rule.lesson.id)
-        if rule.text not in said and (cost := count_tokens(line.text)) <= left:
-            left -= cost
+        if rule.text not in shown_text and (cost := count_tokens(line.text)) <= remaining:
+            remaining -= cost
             new.append(line)
-    place = known[-1] + 1 if known else 0
-    kept[place:place] = new
-    return _trimmed(kept, 0) if new else kept
+    place = stumble_numbers[-1] + 1 if stumble_numbers else 0
+    shown[place:place] = new
+    return _trimmed(shown, 0) if new else shown
 
 
 def _with_commands(lines: Sequence[Line], commands: Sequence[Line], guides: str) -> list[Line]:
-    """What sessions use here, in place of what happened to pass last; after what keeps failing.
+    """Replaces the lines about passed checks by the usual commands, after the recurring failures.
 
-    Of what passed, nothing that the agent's own files say, nor what it would call unaided; which tests there are is
-    worth a word.
+    Without usual commands, removes checks that the guides state or that an agent would run unaided.
     """
     if not commands:
         return [line for line in lines if not (line.kind == "check" and _is_known(line, guides))]
-    kept = [line for line in lines if line.kind != "check"]
-    failing = (number + 1 for number, line in enumerate(kept) if line.kind in ("stumble", "lesson"))
-    place = max(failing, default=0) or sum(line.kind in FIRST for line in kept)
-    kept[place:place] = commands
-    return _trimmed(kept, 1)
+    others = [line for line in lines if line.kind != "check"]
+    failing = (number + 1 for number, line in enumerate(others) if line.kind in ("stumble", "lesson"))
+    place = max(failing, default=0) or sum(line.kind in FIRST for line in others)
+    others[place:place] = commands
+    return _trimmed(others, 1)
 
 
 def _trimmed(lines: list[Line], least: int) -> list[Line]:
-    """Without the last lines, which matter least, until the budget holds the rest; at least so many stay."""
+    """Drops the last, least important lines until the rest fits the budget; keeps at least `least`."""
     while len(lines) > least and sum(count_tokens(line.text) for line in lines) > START_BUDGET:
         lines.pop()
     return lines
@@ -207,7 +215,7 @@ def _is_known(line: Line, guides: str) -> bool:
 
 
 def _records(project: Project) -> tuple[list[DistilledSession], list[DistilledSession]]:
-    """The latest sessions, and those that go on: one of them may have begun long before the latest."""
+    """The latest sessions, and the running ones, which may have begun long before."""
     if not project.capture.exists():
         return [], []
     letters, _ = envelopes(project.memory / "inbox")
@@ -220,18 +228,18 @@ def _records(project: Project) -> tuple[list[DistilledSession], list[DistilledSe
 
 
 def _own(records: Iterable[DistilledSession], dismissed: set[str]) -> dict[str, tuple[Line, ...]]:
-    found: dict[str, tuple[Line, ...]] = {}
+    lines_by_session: dict[str, tuple[Line, ...]] = {}
     for record in records:
-        if len(found) < MOST_OWNERS and record.session not in found:
+        if len(lines_by_session) < MOST_OWNERS and record.session not in lines_by_session:
             lines = _open_lines(record, dismissed)
             if lines:
-                found[record.session] = lines
-    return found
+                lines_by_session[record.session] = lines
+    return lines_by_session
 
 
 def _open_lines(record: DistilledSession, dismissed: set[str]) -> tuple[Line, ...]:
-    kept = [item for item in open_items(record) if item.id not in dismissed]
+    open_now = [item for item in open_items(record) if item.id not in dismissed]
     return tuple(
         Line(f"Open in this session: {short(item.text, LONGEST)}", item.why or "named as a next step")
-        for item in kept
+        for item in open_now
     )

@@ -1,8 +1,8 @@
-"""What a task wants from memory: its state, or certain sorts of statement more than others.
+"""Decides what a task needs from memory: the state, or some kinds of statements more than others.
 
-Who begins or goes on wants the state; a spec wants decisions and history; work on commands and interfaces wants
-facts; a fix wants dead ends and like failures. Nothing is left out for its sort: these weights only order what is
-relevant, which decides where a budget ends.
+A task that begins or continues work needs the state; a spec needs decisions and history; work on commands and
+interfaces needs facts; a fix needs dead ends and similar failures. No kind is excluded: the weights only order relevant
+hits, which decides where the budget ends.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from holdfast.core.stopwords import ENGLISH
 from holdfast.model.ledger import Kind
 from holdfast.model.search import Hit
 
-# By the letter of an id (decision, finding, fact, question, dead end) or its sort; what is not named counts 1.
+# By the letter of an id (decision, finding, fact, question, dead end) or its kind; the default is 1.
 FIXING: Mapping[str, float] = {"X": 1.3, "lesson": 1.2, "N": 1.15, "F": 1.05}
 DESIGNING: Mapping[str, float] = {"D": 1.25, "Q": 1.15, "session": 1.1}
 COMMANDING: Mapping[str, float] = {"F": 1.6, "X": 1.2}
@@ -32,7 +32,7 @@ _BY_KIND: Mapping[Kind, Mapping[str, float]] = {
     Kind.REVIEW: DESIGNING,
     Kind.EXPLORATION: DESIGNING,
 }
-# A spec is also what some call a test; who writes one or asks for its reasons does not run it.
+# Some call a test a spec; a task that writes one or asks for its reasons does not run it.
 _SPEC = lazy_regex(
     r"\b(?:specifications?|rfc|adr|architecture|proposal|requirements?|roadmap|design|trade-?offs?)\b"
     r"|\b(?:write|draft|review|update|extend)\s+(?:\w+\s+){0,3}spec\b|\bspec\s+(?:for|of|out)\b"
@@ -50,33 +50,31 @@ _RUN_ELSEWHERE = lazy_regex(
 _BUILD_ELSEWHERE = lazy_regex(r"\b(?:baue|bauen|compilar|construire|construir)\b", re.IGNORECASE)
 _ASKS_HOW = lazy_regex(rf"{_COMMAND.pattern}|\b(?:how (?:do|can|to|is|are)|wie|comment|cómo)\b")
 _STATES_A_COMMAND = lazy_regex(r"`[^`]+`")
-_ABOUT_AS_GOOD = (
-    0.5  # of the best score: what a lesson says of a command is longer, and holds more of any task
-)
+_ABOUT_AS_GOOD = 0.5  # of the best score: a lesson about a command is longer, and matches more of any task
 _MADE_ANEW = (Kind.FEATURE, Kind.REFACTOR, Kind.DOCS, Kind.MIGRATION, Kind.REVIEW)
 
 
 def weights_for(task: str, kind: Kind) -> Mapping[str, float]:
-    """How much each sort of statement helps; `kind` is what the task was judged to be."""
-    said = task.casefold()
+    """How much each kind of statement helps; `kind` is the class of the task."""
+    folded = task.casefold()
     if kind is Kind.BUGFIX:
         return FIXING
-    if _SPEC.search(said):
+    if _SPEC.search(folded):
         return DESIGNING
-    if _INTERFACE.search(said) or (kind not in _MADE_ANEW and _COMMAND.search(said)):
+    if _INTERFACE.search(folded) or (kind not in _MADE_ANEW and _COMMAND.search(folded)):
         return COMMANDING
     return _BY_KIND.get(kind, {})
 
 
 def in_english(task: str) -> str:
-    """A task with the words for running something as facts have them: those are English, whatever a person speaks."""
+    """Translates the words for running something to English, the language of facts."""
     return _BUILD_ELSEWHERE.sub("build", _RUN_ELSEWHERE.sub("run", task))
 
 
 def first_for(task: str, kind: Kind, hits: Sequence[Hit]) -> frozenset[str]:
-    """The ids of what must come first: who asks how something is run wants the command, before all that is known of it.
+    """The ids of hits that must come first: a task that asks how to run something needs the command.
 
-    Weights alone cannot say so: a linter has a lesson for each of its rules, and each is as much about linting.
+    Weights are not enough: a linter has a lesson for each of its rules, and each is equally about linting.
     """
     if weights_for(task, kind) is not COMMANDING or not _ASKS_HOW.search(task.casefold()):
         return frozenset()
@@ -123,14 +121,14 @@ _NOTHING_MORE = {
 
 
 def asks_state(task: str) -> bool:
-    """Whether a task is only to begin or go on; `make mongo on staging resume writes` is a task of its own."""
-    said = " ".join(task.casefold().split())
-    if _ASKS_STATE.search(said) and len(said.split()) <= _FEW_WORDS:
+    """Whether a task only begins or continues work; `make mongo on staging resume writes` is a real task."""
+    folded = " ".join(task.casefold().split())
+    if _ASKS_STATE.search(folded) and len(folded.split()) <= _FEW_WORDS:
         return True
-    begun = _GOES_ON.match(said) or _BEGINS.match(said)
-    return begun is not None and not set(_WORD.findall(said[begun.end() :])) - _NOTHING_MORE - ENGLISH
+    opening = _GOES_ON.match(folded) or _BEGINS.match(folded)
+    return opening is not None and not set(_WORD.findall(folded[opening.end() :])) - _NOTHING_MORE - ENGLISH
 
 
 def may_go_on(task: str) -> bool:
-    """Whether it begins as if to go on, with more to say: the state, if nothing is known of the rest."""
+    """Whether a task starts like a continuation and says more: then the state is shown if nothing matches the rest."""
     return _GOES_ON.match(" ".join(task.casefold().split())) is not None

@@ -1,6 +1,6 @@
-"""What hooks and the status line say of a running session: what is usual, what is beyond it, and what to look at.
+"""Prepares the figures for notices and the status line: usual amounts, alerts, and files to watch.
 
-All of it is prepared, for a hook can only look things up (`hooks/notices.py`, `hooks/statusline.py`).
+A hook can only look things up (`hooks/notices.py`, `hooks/statusline.py`).
 """
 
 from __future__ import annotations
@@ -43,46 +43,50 @@ MOST_RUNNING = 50
 
 
 def watch_rows(machine: Machine, project: Project) -> dict[str, str]:
-    """Rows of `meta`, each JSON but for `knowledge`; what cannot be read is left out, and asked for in vain."""
+    """Rows of `meta`, each JSON except `knowledge`; unreadable sources are left out."""
     entries = list(or_nothing(lambda: rows(read_ledger(project))))
     running = live_sessions(machine, project)[-MOST_RUNNING:]
     beyond = [
-        {"session": one.session, "key": _key(one.what, one.text), "text": one.text}
-        for one in alerts(machine, project, entries, running).alerts
-        if one.live or one.what == "budget"
+        {"session": alert.session, "key": _key(alert.what, alert.text), "text": alert.text}
+        for alert in alerts(machine, project, entries, running).alerts
+        if alert.live or alert.what == "budget"
     ]
     counts = dict(or_nothing(lambda: _open(project).items()))
-    known = list(or_nothing(lambda: _known(project)))
+    knowledge_keys = list(or_nothing(lambda: _known(project)))
     return {
         "alerts": json.dumps(beyond) if beyond else "",
         "usual": json.dumps(_usual(entries)),
-        "running": json.dumps({one.session: [one.kind or "", one.cost_usd, one.minutes] for one in running}),
+        "running": json.dumps(
+            {alert.session: [alert.kind or "", alert.cost_usd, alert.minutes] for alert in running}
+        ),
         "open": json.dumps(counts),
         "watched": json.dumps(_files(machine, project)),
-        "knowledge": blake2b(json.dumps(known).encode(), digest_size=8).hexdigest() if known else "",
+        "knowledge": blake2b(json.dumps(knowledge_keys).encode(), digest_size=8).hexdigest()
+        if knowledge_keys
+        else "",
     }
 
 
 def _key(what: str, text: str) -> str:
-    """A budget is told once for each day or month: `$9.10 spent in 2026-11-16; …`."""
+    """The key of an alert; a budget alert is shown once for each day or month: `$9.10 spent in 2026-11-16; …`."""
     return f"{what}.{text.partition(' in ')[2].partition(';')[0]}" if what == "budget" else what
 
 
 def _usual(entries: list[LedgerEntry]) -> dict[str, dict[str, tuple[float, int]]]:
-    """By amount and kind: under what nine of ten stay, and how many there are. '' are all."""
+    """By amount and kind: the 90th percentile, and the number of sessions. '' is for all kinds."""
     likes = Likes(entries)
     kinds = sorted({entry.kind for entry in entries if entry.kind})
-    found: dict[str, dict[str, tuple[float, int]]] = {}
+    usual_by_amount: dict[str, dict[str, tuple[float, int]]] = {}
     for what in AMOUNTS:
         for kind in ("", *kinds):
             usual = likes.usual("", kind or None, what)
             if usual is not None:
-                found.setdefault(what, {})[kind] = (usual.p90, usual.n)
-    return found
+                usual_by_amount.setdefault(what, {})[kind] = (usual.p90, usual.n)
+    return usual_by_amount
 
 
 def _open(project: Project) -> dict[str, int]:
-    """To-dos and open questions by branch; '' concerns all, and is counted on every one."""
+    """The number of to-dos and open questions by branch; '' applies to all, and is counted on each."""
     if not project.memory.is_dir():
         return {}
     state = state_of(project).current
@@ -95,19 +99,19 @@ def _open(project: Project) -> dict[str, int]:
 
 
 def _files(machine: Machine, project: Project) -> list[tuple[str, str]]:
-    """Instruction files as they are called and where they are: those that are there, and those that may come."""
+    """Instruction files by display name and path: existing ones, and those that may be created."""
     root = str(project.root)
-    here = Here(cwd=root, root=root, home=str(machine.user_home), now=0.0, env=machine.env)
-    found = {one.shown: os.path.relpath(one.path, root) if _within(one.path, root) else one.path
-             for one in InstructionsSource().files(here)}  # fmt: skip
+    scope = Here(cwd=root, root=root, home=str(machine.user_home), now=0.0, env=machine.env)
+    paths = {one.shown: os.path.relpath(one.path, root) if _within(one.path, root) else one.path
+             for one in InstructionsSource().files(scope)}  # fmt: skip
     for name in GUIDES:
-        found.setdefault(name, name)
+        paths.setdefault(name, name)
     for variable, folder, name in PERSONAL:
         base = machine.env.get(variable, "") if variable else ""
         path = os.path.join(base or machine.user_home / folder, name)
-        if path not in found.values():
-            found.setdefault(f"~/{folder}/{name}", str(path))
-    return list(found.items())[:MOST_WATCHED]
+        if path not in paths.values():
+            paths.setdefault(f"~/{folder}/{name}", str(path))
+    return list(paths.items())[:MOST_WATCHED]
 
 
 def _within(path: str, root: str) -> bool:
@@ -115,11 +119,11 @@ def _within(path: str, root: str) -> bool:
 
 
 def _known(project: Project) -> list[str]:
-    """Conventions and patterns. Facts and files come with every session, and say nothing new of a repository."""
+    """Conventions and patterns. Facts and files change with every session, and say nothing new about a repository."""
     if not store.known(project):
         return []
     now = store.load(project).now
-    keys = [one.key for one in now.conventions] + [one.key for one in now.patterns]
+    keys = [item.key for item in now.conventions] + [item.key for item in now.patterns]
     return sorted(" ".join(key) for key in keys)
 
 
@@ -130,13 +134,13 @@ DAY_S = 24 * 60 * 60
 
 
 def running_sessions(machine: Machine, project: Project) -> list[str]:
-    """Sessions of which hooks have left word, and not that they are over."""
+    """Sessions with a hook envelope that have not reported their end."""
     lasts = last_envelopes(project.memory)
     return [last.session for last in lasts if last.event != "SessionEnd" and _alive(machine, last)]
 
 
 def _alive(machine: Machine, letter: Envelope) -> bool:
-    """Whether the session may still go on: its process lives or, where that cannot be told, it was not quiet long."""
+    """Whether the session may still be running: its process is alive or, if unknown, it was active recently."""
     try:
         changed = max(os.stat(letter.transcript).st_mtime, letter.time)
     except (OSError, ValueError):
@@ -144,7 +148,7 @@ def _alive(machine: Machine, letter: Envelope) -> bool:
     quiet = machine.now().timestamp() - changed
     if not letter.process or os.name == "nt":
         return quiet < QUIET_S
-    # Numbers are given again, so even a process that lives is believed for a day only.
+    # Process ids are reused, so even a live process counts for one day only.
     return runs(letter.process) and quiet < DAY_S
 
 
@@ -152,7 +156,7 @@ LATELY = timedelta(days=7)
 
 
 class Watch(Struct, frozen=True, kw_only=True):
-    """What there is to be said now, and what it was compared with."""
+    """The current alerts, and what they were compared with."""
 
     alerts: tuple[Alert, ...]
     sessions: int
@@ -162,15 +166,15 @@ class Watch(Struct, frozen=True, kw_only=True):
 def alerts(
     machine: Machine, project: Project, entries: Sequence[LedgerEntry], live: Sequence[Running]
 ) -> Watch:
-    """Live sessions and those of the last week against their like, and the budgets of day and month."""
+    """Compares live sessions and those of the last week with similar ones, and the spending with the budgets."""
     now = machine.now()
     likes = Likes(entries)
-    running = {one.session for one in live}
+    running = {session.session for session in live}
     past = [_running(entry) for entry in entries if entry.session not in running]
-    lately = [one for one in past if one.at and now - LATELY <= one.at <= now]
-    found = [alert for one in live for alert in beyond_usual(one, likes, live=True)]
-    found += [alert for one in lately for alert in beyond_usual(one, likes, live=False)]
-    spent = [(one.at, one.cost_usd) for one in (*past, *live)]
+    lately = [session for session in past if session.at and now - LATELY <= session.at <= now]
+    all_alerts = [alert for session in live for alert in beyond_usual(session, likes, live=True)]
+    all_alerts += [alert for session in lately for alert in beyond_usual(session, likes, live=False)]
+    spent = [(session.at, session.cost_usd) for session in (*past, *live)]
     settings = machine.settings(project)
     budgets: tuple[tuple[Period, float], ...] = (
         ("day", settings.budget_day),
@@ -178,8 +182,8 @@ def alerts(
     )
     for period, limit in budgets:
         if limit > 0 and (alert := over_budget(spent, limit, period, now)):
-            found.append(alert)
-    return Watch(alerts=tuple(found), sessions=len(entries), since_days=LATELY.days)
+            all_alerts.append(alert)
+    return Watch(alerts=tuple(all_alerts), sessions=len(entries), since_days=LATELY.days)
 
 
 def _running(entry: LedgerEntry) -> Running:
@@ -193,7 +197,7 @@ def _running(entry: LedgerEntry) -> Running:
 
 
 def live_sessions(machine: Machine, project: Project) -> list[Running]:
-    """Sessions that go on, as far as hooks have had them read, and those that were captured and have no row yet."""
+    """Running sessions as far as hooks have had them read, and captured ones that have no row yet."""
     running = running_sessions(machine, project)
     return CaptureStore.glimpse(project.capture, partial(_unfinished, running), [])
 

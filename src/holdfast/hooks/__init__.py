@@ -1,1 +1,1 @@
-"""The hook process: standard library only, one prepared file to read, and no way to disturb the host."""
+"""The hook process: standard library only, reads one prepared file, and never disturbs the host."""

@@ -1,8 +1,8 @@
-"""Tells what a prompt wants: code-gen, exploration, qa or other. Rules over words and shape; unsure is other.
+"""Classifies a prompt as code-gen, exploration, qa or other, by rules over words and shape; unsure is other.
 
-What is pasted (logs, traces, code, quotes) is set apart from what is said. Of what is said, the verbs at the head of a
-clause count ("add", "can you add", "we need to add"), then how questions begin, then what is wrong or wished. Each
-finding carries a weight and a reason; the class with the most wins if it is clear enough. docs/classifier.md has more.
+Pasted text (logs, traces, code, quotes) is separated from the person's own words. In those, the verbs at the head of a
+clause count ("add", "can you add", "we need to add"), then question openings, then complaints and wishes. Each finding
+has a weight and a reason; the class with the highest score wins if it is clear enough. See docs/classifier.md.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from holdfast.hooks import classify_words as w
 from holdfast.hooks.classify_orders import has, skip
 from holdfast.hooks.classify_sentence import judge
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 ENOUGH = 1.5
 CLEAR = 0.4
-TALK = 10  # one word in so many, of a prompt of some length
+TALK = 10  # one word in this many, in a longer prompt
 LONG = 14
-SHORT = 12  # words of an answer to what was proposed
-UNSURE = 0.3  # the confidence of a class that nothing speaks for
+SHORT = 12  # words of a reply to a proposal
+UNSURE = 0.3  # the confidence without evidence for any class
 WORK = "unsure, work on code or a look at it"
 CLASSES = ("code-gen", "exploration", "qa", "other")
 _WORK = {"code-gen", "exploration"}
 
-# What is wanted is said at the start or at the end, however much is pasted between: characters, and words of each.
+# The request is at the start or at the end, however much is pasted between: characters, and words of each.
 MOST_HEAD = 2_500
 MOST_TAIL = 700
 MOST_WORDS = 130
-LONGEST_QUOTE = 40  # words; a quotation mark that is never closed must not swallow the rest
+LONGEST_QUOTE = 40  # words; an unclosed quotation mark must not swallow the rest
 EDGES = "+\"'`*_~()[]{}<>,.!?;:…“”‘’«»¿¡、。？！，"
 ENDS = ".!?;:…。？！；"
 ARROWS = ("->", "→", "=>")
@@ -57,7 +57,7 @@ TRACE_STARTS = (
     "error[", "error:", "npm err", "warning:", "warning[", "fatal:", "thread '", "exception in ", "uncaught ", "✗", "✘",
     "❌", "× ", "⨯", "segmentation fault", "err!", "[error]", "unhandled ", "assertionerror",
 )  # fmt: skip
-REQUEST = "## My request for Codex:"  # an editor puts the files that are open before what is said
+REQUEST = "## My request for Codex:"  # an editor puts the open files before the request
 BEGINS = frozenset(("Can", "Could", "Please", "Also"))  # a sentence, with or without a full stop before it
 LEVELS = ("[info", "[debug", "[warn", "[20")
 BARE_LEVELS = ("INFO ", "DEBUG ", "WARN ")  # "debug the basket" is an order
@@ -75,7 +75,7 @@ BARE = {
 
 
 def classify(prompt: str) -> tuple[str, float, str]:
-    """Class, confidence from 0 to 1, and why: the words and shapes that decided. Never raises on any text."""
+    """Class, confidence from 0 to 1, and the words and shapes that decided. Never raises, whatever the text."""
     text = PromptText(prompt)
     if text.command:
         return _classify_command(text)
@@ -104,26 +104,26 @@ def _classify_command(text: PromptText) -> tuple[str, float, str]:
 
 
 def _weigh(text: PromptText, judged: list[tuple[str, Findings]]) -> Iterator[Finding]:
-    """The findings of all sentences, each by where it stands and what stands beside it."""
+    """The findings of all sentences, weighted by their position and context."""
     last = len(judged) - 1
     closing = bool(judged) and _closes_with_a_question(*judged[-1])
     talking = text.words >= LONG and not text.code and not text.traces and _is_talk(text)
     looking = ordered = False
     for place, (act, sentence_findings) in enumerate(judged):
-        # What is wanted stands first or last; the middle of a long text tells how, and what else there is.
+        # The request comes first or last; the middle of a long text gives details and context.
         middle = 5 < place < last - 1
         for kind, weight, why in sentence_findings:
             if talking and act == "statement" and kind == "code-gen":
                 weight *= 0.7  # people among themselves, rather than about a program
             elif closing and (act == "statement" or (kind == "code-gen" and weight <= 3.0)):
-                weight *= 0.6  # what is wrong was said to ask something about it
+                weight *= 0.6  # the complaint only introduces the question
             elif middle or (kind != "code-gen" and 1 < place < last):
                 weight *= 0.5
             elif (place == 0 or not ordered) and kind in ("exploration", "other") and weight >= 2.5:
                 weight *= 1.2 if kind == "exploration" else 1.0
                 looking = True
             elif looking and place and kind == "code-gen" and (weight <= 3.0 or why in w.MANNERS_OF_WORK):
-                weight *= 0.5 if weight <= 3.0 else 0.3  # what the look is about, and how to go about it
+                weight *= 0.5 if weight <= 3.0 else 0.3  # the subject of the look, or how to do it
             yield kind, weight, why
         ordered = ordered or act == "order"
         if (
@@ -136,7 +136,7 @@ def _weigh(text: PromptText, judged: list[tuple[str, Findings]]) -> Iterator[Fin
 
 
 def _is_talk(text: PromptText) -> bool:
-    """Whether one word in ten is about the two who speak: "i think we just …"."""
+    """Whether one word in ten is about the speakers: "i think we just …"."""
     words = text.all_words()
     return sum(word in w.PERSONAL for word in words) * TALK > len(words)
 
@@ -148,7 +148,7 @@ def _closes_with_a_question(act: str, found: Findings) -> bool:
 
 
 def _continuation(text: PromptText) -> Iterator[Finding]:
-    """Short answers: thanks and assent order nothing; "do it" and "option 2" go on with what was proposed."""
+    """Short replies: thanks and assent request nothing; "do it" and "option 2" accept a proposal."""
     if not text.sentences:
         return
     if text.words > SHORT:
@@ -170,13 +170,13 @@ def _continuation(text: PromptText) -> Iterator[Finding]:
     elif sum(map(_is_choice, words)) > 1 and has(words, w.ASSENT):
         yield "code-gen", 1.6, "choices among what was offered"
     elif len(words) == 1 and words[0].isdigit():
-        return  # from whatever list: to look at it, as often as to do it
+        return  # an item of some list: to look at it as often as to do it
     elif len(words) < 8 and all(word in w.CHOOSING or word in w.ASSENT or _is_choice(word) for word in words):
         yield "code-gen", 1.6, "a choice among what was offered"
 
 
 def _go_on_phrase(words: list[str]) -> str:
-    """By which words an answer says to go on: "try again", "… and continue", "ok go"; else ''."""
+    """The words with which a reply says to go on: "try again", "… and continue", "ok go"; else ''."""
     phrase = next((phrase for phrase in w.TOLD_TO_GO_ON if f" {phrase} " in f" {' '.join(words)} "), "")
     if phrase == "try again" and (has(words, w.CHORE) or has(words, w.LOOK)):
         phrase = ""
@@ -192,7 +192,7 @@ def _go_on_phrase(words: list[str]) -> str:
 
 
 def _proposal_phrase(words: list[str]) -> str:
-    """By which words an answer takes up what was proposed: "go with the second one"; else ''."""
+    """The words with which a reply accepts a proposal: "go with the second one"; else ''."""
     assented = next((at for at, word in enumerate(words) if word not in w.ASSENT), 0)
     starts = " ".join(words[skip(words, 0) :]), " ".join(words[assented:])
     phrase = next((phrase for phrase in w.GO_ON if any(_begins(start, phrase) for start in starts)), "")
@@ -200,7 +200,7 @@ def _proposal_phrase(words: list[str]) -> str:
 
 
 def _begins(text: str, phrase: str) -> bool:
-    """Whether it goes on so; "all" and "both" are a choice only where nothing is said of them."""
+    """Whether the text starts with the phrase; "all" and "both" are a choice only on their own."""
     return text == phrase if phrase in ("all", "both") else text.startswith(phrase)
 
 
@@ -209,15 +209,17 @@ def _is_choice(word: str) -> bool:
 
 
 def _shape(text: PromptText, begun: bool, strong: bool) -> Iterator[Finding]:
-    """What phrases anywhere in a prompt and its shape tell. `strong`: it orders a change; `begun`: at once."""
+    """Findings from phrases anywhere in a prompt and from its shape. `strong`: it orders a change; `begun`: at once."""
     edges = text.plain if len(text.plain) < 900 else text.plain[:500] + " … " + text.plain[-300:]
     spoken = " ".join(text.all_words()) if text.pasted or text.traces else edges
     if begun:
-        spoken = spoken[:300]  # "implement this plan: …": what the plan says of its parts is no limit of it
+        spoken = spoken[
+            :300
+        ]  # "implement this plan: …": what the plan says about its parts does not limit the order
     # "Implement it, but don't edit the tests" is an order all the same.
     phrase = _phrase_in(spoken, w.HANDS_OFF if strong else w.HANDS_OFF + w.NOT_THAT)
     if phrase and strong and f"{phrase} to" in spoken:
-        phrase = ""  # "don't make any changes to the light theme": a limit of the order
+        phrase = ""  # "don't make any changes to the light theme": limits the order
     aside = not phrase and _phrase_in(spoken, w.ASIDES)
     if phrase or aside:
         yield "code-gen", -6.0, ""
@@ -244,21 +246,21 @@ def _phrase_in(text: str, phrases: tuple[str, ...]) -> str:
 
 
 def _foreign_findings(text: PromptText) -> Iterator[Finding]:
-    """Other languages: verbs often come last, so words count wherever they stand."""
+    """Other languages: verbs often come last, so words count anywhere."""
     if text.plain.isascii() and (len(text.sentences) > 12 or " the " in text.plain):
         return
     from holdfast.hooks.classify_abroad import ABROAD, WISHES
 
     words = frozenset(text.all_words())
     for kind, weight, vocabulary, parts in ABROAD:
-        common = words & vocabulary if words - WISHES else frozenset()  # a bare "I want" wants nothing yet
+        common = words & vocabulary if words - WISHES else frozenset()  # a bare "I want" is not yet a request
         sign = min(common, default="") or ("" if text.plain.isascii() else _phrase_in(text.plain, parts))
         if sign:
             yield kind, weight, f'"{sign}"'
 
 
 def _decide(findings: Findings) -> tuple[str, float, str]:
-    """The strongest finding of a class counts in full, further ones a little; one class must be clearly ahead."""
+    """The strongest finding of a class counts in full, the others a little; one class must be clearly ahead."""
     scores: dict[str, float] = {}
     for kind in CLASSES:
         weights = sorted(
@@ -267,7 +269,7 @@ def _decide(findings: Findings) -> tuple[str, float, str]:
         first, *more = [weight for weight in weights if weight > 0] or [0.0]
         scores[kind] = first + min(1.0, 0.25 * sum(more)) + sum(weight for weight in weights if weight < 0)
     if scores["other"] <= 4.5 and any(kind == "code-gen" and weight >= 2.5 for kind, weight, _ in findings):
-        scores["other"] *= 0.5  # "add it, commit and push": chores that come with the work
+        scores["other"] *= 0.5  # "add it, commit and push": chores that go with the work
     best = max(scores, key=lambda kind: scores[kind])
     second = max(score for kind, score in scores.items() if kind != best)
     if scores[best] < ENOUGH:
@@ -284,7 +286,7 @@ def _why(findings: Findings, kind: str) -> str:
 
 
 class PromptText:
-    """`sentences` are (words, whether it ended with a question mark); the rest are counts."""
+    """A prompt split into sentences: (words, whether it ended with a question mark); the rest are counts."""
 
     def __init__(self, prompt: str) -> None:
         text = prompt.strip()
@@ -303,7 +305,7 @@ class PromptText:
         self._read_lines(text)
         if tail:
             self._read_lines(tail)
-        if not self.sentences and self.quoted:  # nothing but a quotation: then that is what is said
+        if not self.sentences and self.quoted:  # only a quotation: then it is the prompt
             self._read_lines(text.replace('"', " ").replace("“", " "))
 
     @property
@@ -356,7 +358,9 @@ class PromptText:
             if self.words > self._most:
                 break
             if raw.isalpha() and raw.islower() and not self._in_quote:
-                sentence.append(BARE.get(raw, raw))  # as most words are: neither quoted nor code, and no end
+                sentence.append(
+                    BARE.get(raw, raw)
+                )  # most words: not quoted, not code, not the end of a sentence
                 continue
             if self._is_quoted(raw) or raw == "/":
                 continue
@@ -385,7 +389,7 @@ class PromptText:
             self.sentences[-1] = (self.sentences[-1][0], True)
 
     def _is_quoted(self, raw: str) -> bool:
-        """Whether a word stands in a quotation of several words: what another said is no order."""
+        """Whether a word is inside a quotation of several words: another person's words are not an order."""
         opens, closes = raw[0] in '"“', raw.rstrip(",.;:!?)")[-1:] in ('"', "”")
         if self._in_quote:
             self._in_quote = 0 if closes or self._in_quote > LONGEST_QUOTE else self._in_quote + 1
@@ -398,7 +402,7 @@ class PromptText:
 
 
 def _without_manners(text: str) -> str:
-    """Without "please" in front and "thanks" behind, unless that is all there is."""
+    """Removes "please" in front and "thanks" behind, unless nothing else is left."""
     for _ in range(3):
         head, tail = text[:12].lower(), text[-20:].lower().rstrip(AFTERTHOUGHT)
         bare = text
@@ -417,7 +421,7 @@ def _without_manners(text: str) -> str:
 
 
 def _without_marker(bare: str) -> str:
-    """A line without the bullet or the number it begins with."""
+    """A line without its leading bullet or number."""
     if bare[0] in "-*•+" and bare[1:2] == " ":
         return bare[2:]
     digits = len(bare) - len(bare.lstrip("0123456789"))
@@ -432,7 +436,7 @@ def _without_marker(bare: str) -> str:
 
 
 def _is_code(raw: str, core: str) -> bool:
-    """Names of files and things in code: paths, calls, snake_case, camelCase, what stands in backquotes."""
+    """Names of files and of things in code: paths, calls, snake_case, camelCase, anything in backquotes."""
     if (
         "`" in raw
         or "_" in core

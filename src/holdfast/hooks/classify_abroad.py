@@ -1,4 +1,4 @@
-"""Words of other languages that tell what a prompt wants: German, French, Spanish, Chinese, Japanese, and some more."""
+"""Words of other languages that classify a prompt: German, French, Spanish, Chinese, Japanese, and some more."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from holdfast.core.words import word_set
 
 
 def parts(listed: str) -> tuple[str, ...]:
-    """Parts of a text, separated by commas, over several lines."""
+    """Splits a list that is separated by commas, over several lines."""
     return tuple([part.strip() for part in listed.split(",")])
 
 
-# Words of other languages. Matched anywhere in the prompt: verbs often come last.
+# Matched anywhere in the prompt: verbs often come last.
 WISH_ABROAD = word_set(
     """necesito necesitamos quiero queremos quisiera debería deberían falta j'aimerais veux voudrais faudrait
     devrait möchte brauche brauchen soll sollte sollten müssen muss preciso quero deve deveria vorrei voglio
@@ -75,7 +75,7 @@ CHAT_ABROAD = word_set(
 CHORE_ABROAD = word_set("committe pushe starte lance ejecuta execute запусти закоммить esegui führe")
 
 
-# Scripts without spaces: matched as parts of the text.
+# Scripts without spaces: matched as substrings.
 CHANGE_PARTS = parts(
     """添加, 增加, 新增, 修复, 修改, 修正, 实现, 删除, 重构, 创建, 写一个, 写个, 改成, 改为, 优化, 更新,
     解决, 替换, 重命名, 改一下, 加上, 加一个, 加个, 去掉, 移除, 完善, 支持, 迁移, 封装, 編寫, 編輯, 開發,

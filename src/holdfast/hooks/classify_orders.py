@@ -1,6 +1,6 @@
-"""Judges the orders of a sentence for the classifier: the verb at the head of a clause, and the thing it is about.
+"""Finds the orders of a sentence for the classifier: the verb at the head of a clause, and its object.
 
-Where several rules could apply they stand in a table, and the first one that applies decides.
+Where several rules could apply they are in a table, and the first that applies decides.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from holdfast.hooks import classify_words as w
 from holdfast.hooks.classify_words import CODE
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
@@ -23,7 +23,7 @@ AFTER = "\0"  # in a rule: the word after the verb is the reason
 
 
 def find_frames(words: list[str], asked_from: int) -> dict[int, str]:
-    """Where verbs stand that "can you", "let's", "we need to" and the like lead to, with those words."""
+    """The positions of verbs after "can you", "let's", "we need to" and the like, with those words."""
     frames: dict[int, str] = {}
     for at in range(len(words)):
         after = _frame(words, at)
@@ -36,7 +36,7 @@ def find_frames(words: list[str], asked_from: int) -> dict[int, str]:
 
 
 def _frame(words: list[str], at: int) -> int:
-    """Where the verb stands if an asking or wishing phrase begins here, else 0."""
+    """The position of the verb if a request or a wish begins here, else 0."""
     word = words[at]
     if word not in w.FRAME_HEADS:
         return 0
@@ -47,7 +47,7 @@ def _frame(words: list[str], at: int) -> int:
         or (word in w.WISHING and has(words[max(0, at - 6) : at], w.WH))
         # "we might not need to redeploy", "users may want to see it"
         or (word in ("need", "want", "needs") and (before in w.NOT or before in w.OF_OTHERS))
-        # "you can see that it is off": shown, not asked for
+        # "you can see that it is off": an observation, not a request
         or ((word, after) == ("you", "can") and rest[:1] in (["see"], ["tell"], ["notice"], ["find"]))
     ):
         return 0
@@ -66,7 +66,7 @@ def _frame(words: list[str], at: int) -> int:
 
 
 def _wish(words: list[str], at: int) -> int:
-    """Where the verb of a wish stands: "we really should add", "i'd like you to add"; else 0."""
+    """The position of the verb of a wish: "we really should add", "i'd like you to add"; else 0."""
     would = words[at].endswith("'d")
     while (after := word_at(words, at + 1)) in w.BETWEEN:
         would = would or after == "would"
@@ -102,13 +102,13 @@ def find_orders(
 
 
 def _is_plain(word: str) -> bool:
-    """A verb that is hardly ever a noun: an order even with a question mark behind it."""
+    """A verb that is hardly ever a noun: an order even with a question mark."""
     is_verb = word in w.CHANGE or word in w.LOOK or word in w.TELL or word in w.CHORE
     return is_verb and word not in w.NOUNISH and word not in w.NO_PLAIN_VERBS
 
 
 def _stands_after_a_place(words: list[str], at: int) -> bool:
-    """ "for the mobile view stack the columns": an order after where or when it holds, without a comma."""
+    """ "for the mobile view stack the columns": an order after its place or time, without a comma."""
     if at < 2 or words[at] not in w.CHANGE or words[at] in w.NOUNISH:
         return False
     before, earlier = words[at - 1], words[:at]
@@ -131,9 +131,9 @@ def _order(words: list[str], at: int, frame: str, findings: Findings) -> bool:
     if bare and _is_noun(stem, after) and (stem, after) != ("comment", "on"):
         return False
     if bare and at + 2 == len(words) and after.endswith("ed") and verb not in w.CHANGE:
-        return False  # "scope confirmed", "review finished": what is done already
+        return False  # "scope confirmed", "review finished": already done
     if stem in w.DELEGATES and "to" in words[at + 2 : at + 8]:
-        at = words.index("to", at + 2) + 1  # "ask it to add a test": the verb behind it counts
+        at = words.index("to", at + 2) + 1  # "ask it to add a test": the second verb counts
         stem = word_at(words, at)
     kind, weight, reason = _meaning(Head(words, at, stem, frame))
     if kind:
@@ -166,7 +166,7 @@ def _is_noun(word: str, after: str) -> bool:
 
 
 class Head:
-    """The verb of an order and the words around it. `frame` are the words that led to it: "can you", "we should"."""
+    """The verb of an order and the words around it. `frame` is what introduces it: "can you", "we should"."""
 
     __slots__ = ("after", "at", "frame", "rest", "second", "stem", "subject", "wished", "words")
 
@@ -188,7 +188,7 @@ class Head:
         )
 
 
-# Meanings of verbs of change, after the thing that is changed has been looked at.
+# Meanings of verbs of change, after their object has been checked.
 _CHANGES: tuple[tuple[Callable[[Head], bool], str, float, str], ...] = (
     (lambda head: (head.stem, head.after) in w.PHRASAL, "code-gen", 4.0, AFTER),
     (lambda head: head.stem == "take" and "out" in head.rest[2:9], "code-gen", 4.0, AFTER),
@@ -197,7 +197,7 @@ _CHANGES: tuple[tuple[Callable[[Head], bool], str, float, str], ...] = (
     (lambda head: head.stem in w.HAVING and head.frame not in ("", "and"), "code-gen", 2.0, ""),
     (lambda head: head.stem in w.HAVING, *NOTHING),
     (lambda head: head.stem == "validate" and head.after in w.WHETHER, "exploration", 2.5, AFTER),
-    # To try it: tests are added or written.
+    # To try it out: tests are added or written.
     (lambda head: head.stem == "test", "exploration", 2.0, AFTER),
     (lambda head: (head.stem, head.after) in w.TO_PEOPLE, "other", 2.5, AFTER),
     (lambda head: head.stem == "make" and (head.after, head.second) == ("it", "so"), "code-gen", 3.0, AFTER),
@@ -238,7 +238,7 @@ _OTHER_VERBS: tuple[tuple[Callable[[Head], bool], str, float, str], ...] = (
     ),
     # As reviewers put it.
     (lambda head: head.stem == "consider" and head.after.endswith("ing"), "code-gen", 1.5, AFTER),
-    # "see the screenshot": shown, not asked for
+    # "see the screenshot": a reference, not a request
     (
         lambda head: head.stem == "see" and head.frame in ("", "and") and head.after not in w.AFTER_SEE,
         *NOTHING,
@@ -251,7 +251,7 @@ _OTHER_VERBS: tuple[tuple[Callable[[Head], bool], str, float, str], ...] = (
     (lambda head: head.stem in w.TELL, "qa", 2.3, ""),
     (lambda head: head.stem in w.CHORE, "other", 2.5, ""),
     (lambda head: head.subject in ("let's", "lets") and head.stem not in w.TALK, "code-gen", 1.6, ""),
-    # Whatever verb it is: what is asked of an agent that works on code.
+    # Any other verb: the default for an agent that works on code.
     (
         lambda head: (
             head.subject in ("can", "could", "would")
@@ -265,7 +265,7 @@ _OTHER_VERBS: tuple[tuple[Callable[[Head], bool], str, float, str], ...] = (
 
 
 def _meaning(head: Head) -> Finding:
-    """What an order asks for: class, weight, and the object where that decides."""
+    """What an order asks for: class, weight, and the object if it decides."""
     changes = head.changes
     if changes and (thing := _thing(head))[0]:
         return thing[0], 1.5 if thing[1] == "look" else 3.0, thing[1]
@@ -279,7 +279,7 @@ def _meaning(head: Head) -> Finding:
 
 
 def _is_soft(head: Head) -> bool:
-    """ "check it", "look into this": hardly a task of its own."""
+    """ "check it", "look into this": hardly a task by itself."""
     pointed = head.after in ("at", "into") and head.second in ("it", "this", "that")
     return head.after in w.SOFTLY or pointed
 
@@ -301,7 +301,7 @@ def _aim(head: Head) -> Finding:
 
 
 def _use(head: Head) -> Finding:
-    """ "use gh to make a pr", "use the reviewer on it": what something is used for, where that is no plain change."""
+    """ "use gh to make a pr", "use the reviewer on it": the purpose, where it is not a plain change."""
     if head.stem != "use":
         return NOTHING
     words = head.words
@@ -323,7 +323,7 @@ def _use(head: Head) -> Finding:
     return "code-gen", 1.6 if "on" in rest else 0.5, "a helper"
 
 
-# Orders that are chores of git, whatever the verb; None stands for the branch that is named.
+# Orders that are git chores, whatever the verb; None stands for the branch that is named.
 _GIT_CHORES: tuple[tuple[Callable[[Head], bool], str], ...] = (
     (lambda head: head.stem in w.FETCHING and head.after == "back" and has(head.rest, w.BRANCHES), "back"),
     (
@@ -343,7 +343,7 @@ _GIT_CHORES: tuple[tuple[Callable[[Head], bool], str], ...] = (
 
 
 def _thing(head: Head) -> tuple[str, str]:
-    """The thing that makes an order a chore or a look: a pull request, a branch, a plan."""
+    """The object that makes an order a chore or a look: a pull request, a branch, a plan."""
     words, at, stem = head.words, head.at, head.stem
     if stem in ("update", "switch", "sync", "move") and head.after in ("from", "to", "with"):
         branch = next((word for word in head.rest[2:7] if word in w.BRANCHES), "")
@@ -378,7 +378,7 @@ def _thing(head: Head) -> tuple[str, str]:
 
 
 def _serves(words: list[str], at: int) -> bool:
-    """Whether what is made is for a change: "to fix it", "that fixes it", "for this"."""
+    """Whether the object serves a change: "to fix it", "that fixes it", "for this"."""
     verb = word_at(words, at + 1)
     changes = verb == "do" or any(form in w.CHANGE for form in (verb, verb[:-1], verb[:-2]))
     return word_at(words, at) in ("to", "that", "which") and changes
@@ -407,7 +407,7 @@ def base_form(verb: str) -> str:
 
 
 def _is_misspelt(head: Head) -> bool:
-    """A verb of change with one slip of the keyboard, where an order would stand."""
+    """A verb of change with one typo, where an order would be."""
     verb = head.stem
     if len(verb) < 6 or verb in w.FILLERS or not verb.isalpha() or not (head.frame or head.at == 0):
         return False
@@ -430,7 +430,7 @@ def _one_slip(word: str, other: str) -> bool:
 
 
 def skip(words: list[str], at: int) -> int:
-    """Past "please", "also", "now", and adverbs: "let's completely remove"."""
+    """Skips "please", "also", "now", and adverbs: "let's completely remove"."""
     for _ in range(8):
         word = word_at(words, at)
         adverb = word.endswith("ly") and word not in w.CHANGE

@@ -1,4 +1,4 @@
-"""Judges one sentence of a prompt for the classifier: what it orders, asks, states or wishes."""
+"""Classifies one sentence of a prompt: what it orders, asks, states or wishes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from holdfast.hooks import classify_words as w
 from holdfast.hooks.classify_orders import CLAUSES, base_form, find_frames, find_orders, has, skip, word_at
 from holdfast.hooks.classify_words import CODE
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
@@ -27,7 +27,7 @@ def judge(words: list[str], asked: bool, findings: Findings) -> str:
     tagged = len(words) > 4 and words[-1] == "right" and words[-2] not in w.BEFORE_RIGHT
     questioned = asked or inverted or bool(doubt) or tagged
     frames = find_frames(words, start if inverted else len(words))
-    if questioned:  # "do we need to add": asked, not wished; "maybe we should make it bigger?" is a wish
+    if questioned:  # "do we need to add" is a question; "maybe we should make it bigger?" is a wish
         hedged = bool(w.HEDGES & set(words[:3]))
         frames = {
             at: frame
@@ -53,7 +53,7 @@ def judge(words: list[str], asked: bool, findings: Findings) -> str:
         return "order"
     findings.append(_question(words, start, inverted, doubt, plain))
     if asked and not inverted and not doubt:
-        _judge_statement(words, False, findings)  # "the header is gone now?": said as it is, and doubted
+        _judge_statement(words, False, findings)  # "the header is gone now?": a statement in doubt
     return "question"
 
 
@@ -65,7 +65,7 @@ def _is_inverted(words: list[str], at: int) -> bool:
     head, after = word_at(words, at), word_at(words, at + 1)
     if head in ("when", "which", "how", "who", "any", "anything", "may", "might", "as"):
         return after in w.AUXILIARIES or (head == "how" and after in w.AFTER_HOW)
-    # "do it, and push"; "should be fixed", "still doesn't work": what it is about goes without saying
+    # "do it, and push"; "should be fixed", "still doesn't work": the subject is left out
     if (head == "do" and after in w.IT) or after in w.ELIDED:
         return False
     if head in ("do", "have", "had", "don't", "can", "could", "would", "will"):
@@ -75,7 +75,7 @@ def _is_inverted(words: list[str], at: int) -> bool:
 
 
 def _asks_after_a_condition(words: list[str]) -> bool:
-    """ "if i wrote nothing would it stop": the question mark was left out."""
+    """ "if i wrote nothing would it stop": the question mark is missing."""
     return any(
         words[at] in ("would", "will", "does", "is", "are", "can")
         and words[at + 1] in ("it", "they", "there", "i", "we")
@@ -85,14 +85,14 @@ def _asks_after_a_condition(words: list[str]) -> bool:
 
 
 def _is_embedded(words: list[str], at: int) -> bool:
-    """A question inside a statement: "tell me what is"; but "a theme, which is different" only says more of it."""
+    """A question inside a statement: "tell me what is"; but "a theme, which is different" is a relative clause."""
     if words[at] not in w.WH or words[at + 1] not in w.AUXILIARIES:
         return False
     return words[at] not in ("which", "who", "whose") or words[at - 1] in w.ASKS
 
 
 def _is_request(words: list[str], start: int, findings: Findings) -> bool:
-    """Asked for as a question: "can it be removed?", "how about we add", "why don't you use"."""
+    """A request in the form of a question: "can it be removed?", "how about we add", "why don't you use"."""
     head, after, second = (word_at(words, start + place) for place in range(3))
     if head in ("can", "could", "can't", "couldn't"):
         for at in range(start + 1, min(start + 8, len(words) - 1)):
@@ -149,7 +149,7 @@ def _explores(words: list[str], head: str, after: str, who: str) -> bool:
 
 
 def _judge_statement(words: list[str], ordered: bool, findings: Findings) -> None:
-    """What is wished or wrong, said without an order: the strongest such word counts."""
+    """Wishes and complaints without an order: the strongest such word counts."""
     best, why = _strongest(words, ordered)
     if best and w.HEDGES & set(words[:3]):
         best = 1.2  # "maybe it's better to …": an opinion
@@ -179,9 +179,9 @@ def _strongest(words: list[str], ordered: bool) -> tuple[float, str]:
     return best, why
 
 
-# What a statement without fault or wish may still ask for, by its words: each weighs the same.
+# Requests in statements without a complaint or a wish, by their words: each has the same weight.
 _SHORT_STATEMENTS: tuple[tuple[Callable[[list[str]], bool], str], ...] = (
-    # What reviewers left is to be dealt with.
+    # Review comments are to be addressed.
     (lambda words: has(words[1:], w.REMARKS) and has(words, w.REMARKED), '"comments"'),
     (lambda words: words[0] in w.OPENERS and not has(words[1:3], w.SUBJECTS), '"{}"'),
     (lambda words: words[0] in w.MORE_OR_LESS and len(words) < 7, '"{}"'),
@@ -199,8 +199,8 @@ _SHORT_STATEMENTS: tuple[tuple[Callable[[list[str]], bool], str], ...] = (
         '"{} {}"',
     ),
 )
-# Two words that say that something is wrong: the first, a condition on those behind it, and a weight. `rest` are the
-# words behind the second, `at` is the place of the first.
+# Two words that report a fault: the first, a condition on the following ones, and a weight. `rest` are the words after
+# the second, `at` is the position of the first.
 _FAULTS: tuple[tuple[Collection[str], Callable[[str, list[str], int], bool], float], ...] = (
     (("i", "we"), lambda after, rest, at: after in ("get", "got", "receive", "keep"), 1.7),
     (w.GETTING, lambda after, rest, at: after in ("getting", "seeing") and bool(rest), 1.7),
@@ -232,7 +232,7 @@ def _fault_or_wish(word: str, after: str, rest: list[str], at: int, ordered: boo
     if word in ("i", "we", "i'd", "we'd") and after in w.BETWEEN and rest:
         after = rest[0]
     if word in w.WISHERS and after in w.WISH_HEADS and after != "have":
-        led_on = after in ("need", "want") and rest[:1] in w.LEADS_ON  # the verb behind it counts
+        led_on = after in ("need", "want") and rest[:1] in w.LEADS_ON  # the next verb counts
         return 0.0 if ordered or led_on else 2.0
     for first, applies, weight in _FAULTS if word in _FAULT_HEADS else ():
         if word in first and applies(after, rest, at):

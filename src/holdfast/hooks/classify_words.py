@@ -1,14 +1,14 @@
-"""The words by which a sentence is judged: what to change, what to look at, what to run, how questions begin."""
+"""The vocabulary of the classifier: verbs of change, of looking and of running, question openings, and more."""
 
 from __future__ import annotations
 
 from holdfast.core.words import word_set
 
-CODE = "`"  # stands in a sentence for any name of a file or of a thing in code
+CODE = "`"  # replaces any name of a file or of a thing in code
 
 
 def phrases(listed: str) -> tuple[str, ...]:
-    """Phrases that stand in a text in these very words, separated by a comma and one space."""
+    """Splits phrases that are matched literally, separated by a comma and one space."""
     return tuple(listed.split(", "))
 
 
@@ -54,7 +54,7 @@ CHORE = word_set(
     squash deploy release publish ship tag amend fetch open close install uninstall reinstall submit send post
     upload download reply respond approve assign invoke spawn wait pause sleep ping force-push unstage stage"""
 )
-# What is made, and yet changes no file: with these a verb of change is a chore or a look.
+# Objects that are made without changing a file: with these a verb of change is a chore or a look.
 CHORE_OBJECTS = word_set(
     """pr prs pull-request pullrequest branch branches worktree worktrees commit commits issue issues ticket tickets
     tag release stash bead beads mr gist milestone screenshot email request session sessions checkpoint checkpoints
@@ -69,7 +69,7 @@ MAKERS = word_set(
     """create make open write draft do submit raise file prepare put delete remove update generate give get take have
     set cut close rename revert save clean"""
 )
-# Where the thing that is made has been named.
+# Words that end the object.
 NAMED = word_set(
     """in to for of on with from that which so at into using against by and or but about as we you i it they if when
     where , because based called named titled before after like describing explaining without"""
@@ -126,7 +126,7 @@ WORKS = word_set(
     want handle support make a what the like"""
 )
 
-# Said of one's own doubt: a question without its mark.
+# Expressions of doubt: a question without its mark.
 DOUBTS = phrases(
     "i wonder, wondering, not sure if, not sure whether, do you think, i'm considering, any idea, curious, don't "
     "understand, don't get why, want to know, want to understand, no idea, any thoughts, starting to feel, was "
@@ -145,7 +145,7 @@ AUXILIARIES = word_set(
 BETWEEN = word_set(
     """also do really would just still only all actually think will definitely probably maybe then"""
 )
-# Verbs that tell what the program does rather than what the agent is to look at or to run.
+# Verbs that describe the program rather than what the agent should look at or run.
 PRODUCT = word_set(
     """show list search count rank watch monitor find send post open close start stop publish upload download install
     print check read measure collect"""
@@ -187,7 +187,7 @@ NAMES_OF_ERRORS = word_set(
 )
 FALLS_SHORT = ("doesn't", "isn't", "aren't", "wasn't", "won't", "never", "doesnt")
 TALK = word_set("say talk assume chat me pretend hope ask note")
-# What is wrong with these is wrong with the state of a repository, not with its files.
+# Faults of these concern the state of a repository, not its files.
 GIT = word_set("branch branches main master merged rebased rebase worktree upstream origin stash")
 REFERRED = word_set("this that these those")  # "debugging this issue": known, and not reported
 NAMES_OF_FAULTS = word_set("issue issues problem problems bug bugs error errors")
@@ -213,7 +213,7 @@ NO_PLAIN_VERBS = ("do", "have", "open", "start", "think", "see")
 NOUNS_TOO = word_set(
     """build update change run deploy release merge push start search check review install commit upgrade"""
 )
-# Said of these, any verb but one of mending is a chore: "split this commit", "bring the branch up to date".
+# With these, any verb except one of repair is a chore: "split this commit", "bring the branch up to date".
 GIT_THINGS = word_set(
     "commit commits branch branches pr prs pull-request worktree stash rebase merged upstream origin"
 )
@@ -255,7 +255,7 @@ WHETHER = WH | {"whether", "if"}
 LEADS_ON = (["to"], ["you"])
 WHO_ACTS = ("i", "you", "we", "users")
 WISHERS = ("i", "we", "i'd", "we'd", "users")
-# Said to people rather than done in files.
+# Addressed to people rather than done in files.
 TO_PEOPLE = (("comment", "on"), ("ignore", "that"), ("ignore", "this"), ("ignore", "it"))
 ELIDED = word_set(
     "be work worked have not also still all only always never now show been happen help seem look"
@@ -271,9 +271,9 @@ OWN_FAULTS = ("missing", "wrong", "stuck", "lost", "confused", "mistake")
 ONESELF = word_set("i i'm am we're")
 
 
-# What a prompt says as a whole: that it goes on, that nothing is to be changed, thanks, commands, and talk.
+# Whole prompts: continuations, requests to change nothing, thanks, commands, and small talk.
 
-# Commands of hosts and of the usual command sets, by what they set off.
+# Commands of hosts and of common command sets, by what they trigger.
 SLASH = {
     "code-gen": word_set(
         """implement fix build code dev develop refactor test tests tdd write add create do execute-plan work lfg
@@ -310,7 +310,7 @@ GOES_ON = phrases(
     "go ahead, do it, do that, do both, do all, do so, do those, do these, do them, proceed, continue, go for it"
 )
 TOLD_TO_GO_ON = phrases("you know what to do, try again, try it again, keep at it, have at it, pick up where")
-# Nothing is to be changed at all; and what may also be a limit of an order ("but don't edit the tests").
+# Phrases that forbid any change; and those that may also limit an order ("but don't edit the tests").
 HANDS_OFF = phrases(
     "take no action, not take any action, don't take any action, no code for now, no new code, still no code, "
     "maybe no code, implement right away, tell me first, "
@@ -348,7 +348,7 @@ ERROR_PHRASES = phrases(
     "modulenotfound, stack trace, segmentation fault, exit code 1, exited with, cannot read propert, is not "
     "defined, undefined reference, could not resolve, failed to, unexpected token"
 )
-# How work is to be done rather than what is to change: no order beside a look.
+# How to work rather than what to change: not an order when combined with a look.
 MANNERS_OF_WORK = word_set(
     '"use" "make" "write" "include" "ignore" "apply" "create" "avoid" "skip" "follow" "document"'
 )

@@ -1,6 +1,6 @@
-"""Detects a compaction where the host does not report it: a summary has replaced the history in its transcript.
+"""Detects a compaction that the host does not report: a summary has replaced the history in its transcript.
 
-Gemini CLI calls its hook for that before every request, whether it compacts or not, so we do not listen there.
+Gemini CLI calls its compaction hook before every request, whether it compacts or not, so we do not use that hook.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import os
 
 from holdfast.hooks import host_protocol
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     from holdfast.core.place import Place
     from holdfast.hooks.host_protocol import Call
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from holdfast.hooks.prompt import Heard
     from holdfast.hooks.start_lines import Told
 
-MOST_READ = 32 << 20  # what came in since the last prompt, if it is no more
+MOST_READ = 32 << 20  # bytes added since the last prompt
 REPLACED, SUMMARY = b'{"$set":{"messages":', b"<state_snapshot>"
 
 
 def lost(prepared: Prepared, call: Call, found: Place, heard: Heard) -> Told | None:
-    """What a session is to be told again, if it was compacted since its last prompt; it has heard nothing then."""
+    """The lines to inject again if the session was compacted since its last prompt, which removed all earlier ones."""
     from holdfast.hooks.start_lines import choose
     from holdfast.hooks.trace import entry, record
 
@@ -37,7 +37,7 @@ def lost(prepared: Prepared, call: Call, found: Place, heard: Heard) -> Told | N
 
 
 def happened(path: str, since: int) -> bool:
-    """Whether a transcript says so after the first `since` bytes."""
+    """Whether a transcript shows a compaction after the first `since` bytes."""
     try:
         with open(path, "rb") as file:
             file.seek(since)
@@ -54,7 +54,7 @@ def happened(path: str, since: int) -> bool:
 
 
 def read_so_far(call: Call) -> dict[str, object]:
-    """How far a transcript has come, for the trace."""
+    """The length of the transcript, for the trace."""
     try:
         return {"read": os.stat(call.text("transcript_path")).st_size}
     except (OSError, ValueError):

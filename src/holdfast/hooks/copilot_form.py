@@ -1,4 +1,4 @@
-"""A form in which Copilot CLI asks a person: as a question in our words, and back with a remark beside a choice."""
+"""Converts a form in which Copilot CLI asks a person to our question format, and back with notes beside the choices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def with_questions(given: dict[Any, Any]) -> dict[Any, Any]:
-    """A call's arguments with the question that they ask; without one where they ask several things at once."""
+    """Adds the question of a form to a call's arguments, unless the form asks several things at once."""
     question, labels = given.get("question"), given.get("choices")
     field = _field(given)
     if field is not None:
@@ -20,7 +20,7 @@ def with_questions(given: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def noted(changed: dict[Any, Any]) -> dict[Any, Any] | None:
-    """The arguments with what was remarked on choices; None where that would change what a choice stands for."""
+    """The arguments with the notes on choices; None where a note would change the value of a choice."""
     arguments = {name: value for name, value in changed.items() if name != "questions"}
     field = _field(arguments)
     if field is None:
@@ -40,7 +40,7 @@ def noted(changed: dict[Any, Any]) -> dict[Any, Any] | None:
 
 
 def _field(given: dict[Any, Any]) -> dict[Any, Any] | None:
-    """The only field of a form, where there is one and it has choices."""
+    """The field of a form that has a single field with choices."""
     schema = given.get("requestedSchema")
     fields = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(fields, dict) or len(fields) != 1:
@@ -50,7 +50,7 @@ def _field(given: dict[Any, Any]) -> dict[Any, Any] | None:
 
 
 def _labels(field: dict[Any, Any]) -> list[Any]:
-    """The choices as they are shown."""
+    """The choices as displayed."""
     choices = field.get("oneOf")
     if isinstance(choices, list):
         return [choice.get("title") for choice in choices if isinstance(choice, dict)]

@@ -1,4 +1,4 @@
-"""Says something in a host: written down first, so that nothing is told that could not be explained."""
+"""Writes the hook's answer to the host. The trace is written first, so that every injected line can be explained."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from holdfast.core import fence
 from holdfast.hooks import host_protocol, trace
 from holdfast.hooks.trace import CLAIMED, entry, is_first, is_time, seen
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def say(
     told: Told, call: Call, found: Place, rest: Mapping[str, object], before: Told | None = None
 ) -> bytes:
-    """The host's answer, nothing where there is nothing to say; `rest` is for the trace, where `before` is already."""
+    """The answer for the host, empty without lines; `rest` goes to the trace, which already has `before`."""
     all_lines = told.lines if before is None else [*before.lines, *told.lines]
     is_mine = is_first(all_lines, call, found) if all_lines or call.text("source") == "compact" else True
     nothing = told.nothing or ("" if is_mine else CLAIMED)
@@ -37,14 +37,14 @@ def say(
 
 
 def spoken(told: Told, call: Call, more: Mapping[str, object] | None = None) -> bytes:
-    """Fenced for the model, counted for the person."""
+    """The answer with the lines fenced for the model, and their number for the person."""
     context = fence.fenced("\n".join(line for line, _ in told.lines), fence.new_id()) if told.lines else ""
     notice = f"holdfast: {_counted(len(told.lines), 'line')}, {_counted(told.tokens, 'token')}"
     return host_protocol.answer(call.host, call.theirs, context, notice if context else "", more or {})
 
 
 def noticed(answer: bytes, prepared: Prepared, call: Call, found: Place) -> bytes:
-    """The answer, with what the person should know now; nearly always there is nothing, and nothing is loaded."""
+    """The answer with notices for the person. There are almost never any, and then nothing is imported."""
     try:
         if not prepared.meta.get("alerts") and not is_time(seen(found.memory, call)):
             return answer
@@ -52,13 +52,13 @@ def noticed(answer: bytes, prepared: Prepared, call: Call, found: Place) -> byte
 
         lines = notices.due(prepared, call, found)
         return notices.said(answer, lines, call, found) if lines else answer
-    except Exception as error:  # what is for the person must not keep anything from the model
+    except Exception as error:  # a failed notice must not suppress the lines for the model
         confess(found, call.event, error)
         return answer
 
 
 def fail(found: Place, call: Call, error: Exception) -> None:
-    """Both traces say it; should that be what fails, the session still goes on."""
+    """Records an error in both traces; if that fails too, the session still continues."""
     confess(found, call.event, error)
     try:
         nothing = "what was prepared could not be told; hook.log says why, and it is being prepared again"
@@ -68,7 +68,7 @@ def fail(found: Place, call: Call, error: Exception) -> None:
 
 
 def confess(found: Place | None, event: str, error: BaseException) -> None:
-    """A line for `doctor`, if there is a place for it; nothing else may come of it."""
+    """Logs a line for `doctor` if there is a memory; never raises."""
     if found is None:
         return
     try:

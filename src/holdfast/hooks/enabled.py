@@ -1,4 +1,4 @@
-"""Whether memory is enabled where an agent works, told without the application."""
+"""Checks whether memory is enabled in a directory, without loading the application."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.hooks.prepared import Prepared, Unreadable
 
 
 def enabled_at(directory: str, env: dict[str, str]) -> bool:
-    """False where an agent is to see nothing of us. What cannot be read is left to the application to explain."""
+    """False where an agent must see nothing of us. True for an unreadable file: the application reports it."""
     if switched_off(env):
         return False
     project = place.find(directory, place.home_of(env))

@@ -1,4 +1,4 @@
-"""Answers one event of a host: prints what the host expects or nothing, and always ends in time with exit code 0."""
+"""Answers one event of a host: prints the answer or nothing, and always ends in time with exit code 0."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.core import place
 from holdfast.hooks import host_protocol, trace
 from holdfast.hooks.host_protocol import MOMENT, PROMPT, Call
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     from _thread import LockType
     from typing import BinaryIO
@@ -19,15 +19,15 @@ DEADLINE_S = 3.0
 BEGUN = time.monotonic()
 LAST_WORD_S = 0.2
 MOST_PAYLOAD = 64 << 20
-at_work: list[tuple[place.Place, str]] = []  # where this hook is, and at which event, once that is known
+at_work: list[tuple[place.Place, str]] = []  # the project and event of this hook, once known
 
 
 def run(arguments: list[str]) -> None:
-    """The whole process: no exit code but 0, no traceback, no longer than the deadline."""
+    """Runs the whole process: always exit code 0, no traceback, within the deadline."""
     import _thread
     import gc
 
-    gc.disable()  # the process ends before cycles could matter, and looking for them takes a part of its time
+    gc.disable()  # the process ends before cycles matter, and collecting them takes time
     _thread.start_new_thread(end_in_time, ())
     code = 0
     try:
@@ -35,7 +35,7 @@ def run(arguments: list[str]) -> None:
         sys.stdout.buffer.flush()
     except BaseException:
         pass
-    os._exit(code)  # nothing is left to be torn down, and that takes time
+    os._exit(code)  # nothing needs cleanup, and cleanup takes time
 
 
 def end_in_time() -> None:
@@ -45,7 +45,7 @@ def end_in_time() -> None:
 
         logged = _thread.allocate_lock()
         logged.acquire()
-        _thread.start_new_thread(_last_word, (logged,))  # what holds the hook may hold this as well
+        _thread.start_new_thread(_last_word, (logged,))  # what blocks the hook may block this too
         logged.acquire(timeout=LAST_WORD_S)
     os._exit(0)
 
@@ -61,7 +61,7 @@ def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str,
     host, host_event = [*arguments, "", ""][:2]
     event = host_protocol.event_of(host, host_event)
     if not event or switched_off(env) or (event == PROMPT and host_protocol.NO_PROMPT in raw):
-        return 0  # some clients ask again with nothing after each tool's answer
+        return 0  # some clients send an empty prompt after each tool result
     project = None
     try:
         if event == MOMENT:
@@ -114,7 +114,7 @@ def parse(raw: bytes) -> tuple[dict[str, object], str]:
 
 
 def directories_of(call: Call, env: dict[str, str]) -> list[str]:
-    """Where the session belongs, and where it is now: an agent may have changed into another project meanwhile."""
+    """The directory that the session belongs to, and the current one: an agent may have changed to another project."""
     candidates = [host_protocol.project_of(call.host, env), call.text("cwd")]
     absolute = [directory for directory in candidates if os.path.isabs(directory)]
     return absolute or [os.getcwd()]

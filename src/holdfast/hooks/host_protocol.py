@@ -1,4 +1,4 @@
-"""How each host speaks: its events, payloads and answers, to and from the words of Claude Code, which are ours."""
+"""Translates each host's events, payloads and answers to and from those of Claude Code, which we use internally."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STOP, COMPACT, END = "Stop", "PreCompact", "SessionEnd"
 CAPTURED = (STOP, COMPACT, END)
 
 _SAME = {event: event for event in (START, PROMPT, MOMENT, STOP, COMPACT, END)}
-# What each host calls our events; others are not listened to.
+# Each host's names of our events; other events are ignored.
 EVENTS = {
     "claude-code": _SAME,
     "codex": _SAME,
@@ -25,7 +25,7 @@ EVENTS = {
         "PostToolUseFailure": MOMENT,
         "StopFailure": STOP,
     },
-    "opencode": _SAME,  # a plugin of ours speaks for it
+    "opencode": _SAME,  # our plugin sends these
     "gemini": {
         "SessionStart": START,
         "BeforeAgent": PROMPT,
@@ -41,7 +41,7 @@ EVENTS = {
         "agentStop": STOP,
         "preCompact": COMPACT,
         "sessionEnd": END,
-        **_SAME,  # from files that were written for Claude Code, which it reads too
+        **_SAME,  # from files written for Claude Code, which it reads too
     },
     "cursor": {
         "sessionStart": START,
@@ -52,7 +52,7 @@ EVENTS = {
     },
 }
 
-# Names in a payload that differ from ours.
+# Payload fields whose names differ from ours.
 _FIELDS = {
     "copilot": {
         "sessionId": "session_id",
@@ -63,32 +63,32 @@ _FIELDS = {
     "cursor": {"conversation_id": "session_id"},
 }
 _SOURCES = {"new": "startup"}
-# Tools that run a command line, and those that ask the person, as each host calls them.
+# Each host's names of tools that run a command line, and of those that ask the person.
 _TOOLS = {
     "run_shell_command": "Bash",
     "bash": "Bash",
     "shell": "Bash",
     "Shell": "Bash",
     "exec_command": "Bash",
-    "request_user_input": "AskUserQuestion",  # Codex asks in the same shape
+    "request_user_input": "AskUserQuestion",  # Codex uses the same format
     "ask_user": "AskUserQuestion",
     "ask_user_question": "AskUserQuestion",
 }
-# Events at which a tool has been called already.
+# Events after a tool call.
 _AFTERWARDS = frozenset(("AfterTool", "PostToolUse", "PostToolUseFailure", "postToolUse"))
-# What is said at these does not reach the model.
+# The model does not see the answers to these.
 _UNHEARD = frozenset((("gemini", "BeforeTool"),))
 # Hosts that compact a session without an event.
 UNTOLD_COMPACTION = frozenset(("gemini",))
 # Hosts whose transcripts do not show that a session ran without a person.
 UNTOLD_HEADLESS = frozenset(("gemini", "qwen"))
-# As a payload of each host has it, which no prompt can: quotes within a text are escaped.
+# The payload text of each host for a missing prompt. No prompt can contain it: quotes within a text are escaped.
 NO_PROMPT = b'"prompt":""'
-# By these a payload tells that a person is about to be asked something.
+# Names in a payload that show that a person is about to be asked something.
 ASKS = (b"AskUserQuestion", b"ask_user", b"request_user_input", b'"question"')
-# Hosts that show a message to the person: `systemMessage` beside whatever else a hook answers.
+# Hosts that show `systemMessage` to the person, beside the rest of a hook's answer.
 SHOWS = frozenset(("claude-code", "codex", "gemini", "qwen", "opencode"))
-# The variable in which a host names the directory that it was started for.
+# The variable with the directory that a host was started for.
 _PROJECT = {
     "claude-code": "CLAUDE_PROJECT_DIR",
     "gemini": "GEMINI_PROJECT_DIR",
@@ -97,9 +97,9 @@ _PROJECT = {
     "opencode": "HOLDFAST_PROJECT_DIR",
     "copilot": "COPILOT_PROJECT_DIR",
 }
-# These name none, and start a hook where the session is.
+# These have no such variable, and run a hook in the session's directory.
 _IN_PLACE = frozenset(("codex",))
-# Where a variable says which process the host is. That of one agent is inherited by another that it started.
+# The variable with the process id of the host. An agent started by another one inherits it.
 _PROCESS = {"claude-code": ("CLAUDE_PID",)}
 _PROCESS_OF_ANY = ("HOLDFAST_HOST_PID",)
 _SHELLS = frozenset(("sh", "bash", "dash", "zsh", "fish", "ksh", "busybox", "env", "timeout"))
@@ -107,7 +107,7 @@ MOST_PARENTS = 4
 
 
 class Call:
-    """One call of a host: who, its own name of the event and ours, and what it says in our words."""
+    """One hook call: the host, its name of the event and ours, and the payload with our field names."""
 
     def __init__(self, host: str, theirs: str, event: str, payload: dict[str, object]) -> None:
         self.host = host
@@ -115,10 +115,10 @@ class Call:
         self.event = event
         self.payload = understood(host, payload)
         self.afterwards = theirs in _AFTERWARDS
-        self.heard = (host, theirs) not in _UNHEARD  # whether what is said now reaches the model
+        self.heard = (host, theirs) not in _UNHEARD  # whether the model sees the answer
 
     def failed(self) -> bool:
-        """Whether a command that has run ended badly."""
+        """Whether a command has failed."""
         if self.theirs == "PostToolUseFailure":
             return True
         if self.host == "cursor":
@@ -127,7 +127,7 @@ class Call:
         answer = self.payload.get("tool_response")
         if self.theirs != "AfterTool" or not isinstance(answer, dict):
             return False
-        output = answer.get("llmContent")  # with the code of those only that ended badly
+        output = answer.get("llmContent")  # has an exit code only for failures
         return bool(answer.get("error")) or (isinstance(output, str) and "\nExit Code: " in output)
 
     def text(self, name: str) -> str:
@@ -136,9 +136,9 @@ class Call:
 
 
 def event_of(host: str, event: str) -> str:
-    """Our name of a host's event; '' where it is none of ours.
+    """Our name of a host's event; '' when we have none.
 
-    A host that is not known here came with another package, whose agents speak as Claude Code does.
+    An unknown host comes from a plugin package, whose agents use the events of Claude Code.
     """
     host_events = EVENTS.get(host)
     if host_events is None:
@@ -147,7 +147,7 @@ def event_of(host: str, event: str) -> str:
 
 
 def named(payload: dict[str, object], words: list[str]) -> dict[str, object]:
-    """A payload of a host whose installed command says what it calls our fields: `session_id=conversationId`."""
+    """Renames payload fields as the installed command says: `session_id=conversationId`."""
     pairs = [word.split("=", 1) for word in words if "=" in word]
     return {
         **payload,
@@ -156,16 +156,16 @@ def named(payload: dict[str, object], words: list[str]) -> dict[str, object]:
 
 
 def speaker(host: str, payload: Mapping[str, object], env: Mapping[str, str]) -> str:
-    """Who really calls. Copilot CLI runs hooks that a repository has for Claude Code, and sends a time with each."""
+    """The actual host. Copilot CLI runs a repository's hooks for Claude Code, and sends a time with each call."""
     if host == "claude-code" and env.get("COPILOT_CLI") and "timestamp" in payload:
         return "copilot"
     if host == "claude-code" and env.get("CURSOR_VERSION") and "cursor_version" in payload:
-        return "cursor"  # which runs a person's hooks for Claude Code, if they let it
+        return "cursor"  # it runs the user's hooks for Claude Code, if they allow it
     return host
 
 
 def understood(host: str, payload: dict[str, object]) -> dict[str, object]:
-    """A host's payload in our words."""
+    """A host's payload with our names."""
     if host == "claude-code":
         return payload
     names = _FIELDS.get(host)
@@ -186,7 +186,7 @@ def understood(host: str, payload: dict[str, object]) -> dict[str, object]:
 
 
 def _placed(payload: dict[str, object]) -> None:
-    """Cursor names all folders of a window where others name one, and marks sessions without a person."""
+    """Cursor sends all folders of a window where others send one, and marks headless sessions."""
     roots = payload.get("workspace_roots")
     if not payload.get("cwd") and isinstance(roots, list) and roots:
         payload["cwd"] = roots[0]
@@ -207,7 +207,7 @@ def _arguments(given: object) -> object:
 
 
 def _asked(given: object) -> object:
-    """The arguments of a call, with a person's question as we know it where it asks one."""
+    """The arguments of a call; a question to the person is converted to our format."""
     if not isinstance(given, dict) or not ("requestedSchema" in given or "choices" in given):
         return given
     from holdfast.hooks.copilot_form import with_questions
@@ -216,7 +216,7 @@ def _asked(given: object) -> object:
 
 
 def _said(prompt: str) -> str:
-    """What the person said: before it stands what hooks told at the start, after it what files were named hold."""
+    """The person's own text, without the hook output before it and the contents of mentioned files after it."""
     begin, end = "<hook_context>", "</hook_context>"
     while prompt.startswith(begin) and end in prompt:
         prompt = prompt.partition(end)[2].lstrip()
@@ -224,9 +224,9 @@ def _said(prompt: str) -> str:
 
 
 def answer(host: str, event: str, context: str, notice: str, more: Mapping[str, object]) -> bytes:
-    """What the host reads: `context` for the model, `notice` for the person, `more` beside the context.
+    """The answer in the host's format: `context` for the model, `notice` for the person, `more` beside the context.
 
-    `event` is the host's own name of it.
+    `event` is the host's own name of the event.
     """
     from holdfast.core.bare_json import dumps
 
@@ -246,9 +246,7 @@ def answer(host: str, event: str, context: str, notice: str, more: Mapping[str, 
         if context:
             inner["additionalContext"] = context
         if host == "codex" and "updatedInput" in more:
-            inner["permissionDecision"] = (
-                "allow"  # it takes a change with this word only; nothing else follows
-            )
+            inner["permissionDecision"] = "allow"  # required for a changed input; it has no other effect
         if host == "gemini" and "updatedInput" in more:
             more = {"tool_input": more["updatedInput"]}
         output = {"hookSpecificOutput": {**inner, **more}}
@@ -258,7 +256,7 @@ def answer(host: str, event: str, context: str, notice: str, more: Mapping[str, 
 
 
 def with_notice(answer: bytes, notice: str) -> bytes:
-    """A hook's answer with a message for the person, after the one that it has."""
+    """Appends a message for the person to a hook's answer."""
     from holdfast.core.bare_json import dumps, loads
 
     output = loads(answer) if answer else {}
@@ -268,17 +266,17 @@ def with_notice(answer: bytes, notice: str) -> bytes:
 
 
 def project_of(host: str, env: Mapping[str, str]) -> str:
-    """The directory that a session belongs to, where the host says so in the environment; else ''."""
+    """The directory that a session belongs to, if the host sets it in the environment; else ''."""
     return env.get(_PROJECT.get(host, ""), "")
 
 
 def place_of(host: str, env: Mapping[str, str]) -> str:
-    """Where a session is, as far as that can be told without its payload; else ''."""
+    """The directory of a session, as far as it is known without the payload; else ''."""
     return project_of(host, env) or (os.getcwd() if host in _IN_PLACE else "")
 
 
 def process_of(host: str, env: Mapping[str, str]) -> int:
-    """The host's process: its end tells that a session was killed. 0 where it cannot be told."""
+    """The host's process id, to detect a killed session; 0 when unknown."""
     for name in (*_PROCESS_OF_ANY, *_PROCESS.get(host, ())):
         number = env.get(name, "")
         if number.isdecimal() and len(number) < 10:
@@ -287,7 +285,7 @@ def process_of(host: str, env: Mapping[str, str]) -> int:
 
 
 def _ancestor() -> int:
-    """Who started the shell that started this hook."""
+    """The parent of the shell that started this hook."""
     process = os.getppid()
     for _ in range(MOST_PARENTS):
         try:

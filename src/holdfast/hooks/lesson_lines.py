@@ -1,7 +1,7 @@
-"""Which lessons a prompt is told: what the user corrected for good, commands that it implies, rules that fit its words.
+"""Chooses the lessons for a prompt: the user's corrections, commands that it implies, rules that match its words.
 
-All that takes thought was prepared (`briefing/lesson_lines.py`); here words are compared, and the places that a chosen
-lesson depends on are looked at by stat alone. One that changed is not told: the child looks closer.
+`briefing/lesson_lines.py` prepares the rows; here words are compared, and the files that a chosen lesson depends on are
+checked with stat. If one has changed, the lesson is left out and the child process checks it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 from holdfast.core.words import names_file, words
 from holdfast.hooks.start_lines import count_tokens
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterable
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     Row = tuple[str, str, str, str, str, str, int, int, str]
 
 LESSON_TOKENS = 100
-CORRECTION_TOKENS = 50  # of these, so that corrections and commands do not crowd each other out
+CORRECTION_TOKENS = 50  # a share of their own, so that corrections and commands do not crowd each other out
 COMMAND_TOKENS = 50
 MOST_LESSONS = 6
-SHARE = 0.5  # of what a rule says, by rarity, that the prompt must say too
+SHARE = 0.5  # of a rule's words, by rarity, that the prompt must contain
 CORRECTION, COMMAND, PROSE = range(3)
 _BUDGETS = {CORRECTION: CORRECTION_TOKENS, COMMAND: COMMAND_TOKENS, PROSE: LESSON_TOKENS}
 _COLUMNS = "id, kind, job, text, files, words, reach, places, reason"
-ONE_WORD, ANYTHING = 1, 2  # how little a prompt must say for a lesson to be told; 0: a good part of it
-# What a prompt says when it will need a command of this job.
+ONE_WORD, ANYTHING = 1, 2  # how much of a lesson the prompt must contain: one word, nothing; 0: a good part
+# Words of a prompt that will need a command of this job.
 _IMPLIED = {
     "test": ("test", "tests", "testing", "tested", "spec", "specs", "coverage", "regression", "tdd"),
     "one test": ("test", "tests", "testing", "tested", "spec", "specs", "regression"),
@@ -43,7 +43,7 @@ _IMPLIED = {
 
 
 class Chosen:
-    """The lines; how many fitted the prompt and not the budget; whether a place that one depends on has changed."""
+    """The lines; how many did not fit the budget; whether a file that a lesson depends on has changed."""
 
     def __init__(self) -> None:
         self.lines: Lines = []
@@ -59,7 +59,7 @@ def lessons_for(
     root: str | None,
     budget: int,
 ) -> Chosen:
-    """`said` are the telling words of the prompt, `heard` the lines that the session was told."""
+    """Chooses lessons. `said` are the content words of the prompt, `heard` the lines that the session has seen."""
     chosen = Chosen()
     rows = db.execute(f"SELECT {_COLUMNS} FROM lesson ORDER BY position").fetchall()
     if not rows:
@@ -90,7 +90,7 @@ def lessons_for(
 
 
 def _fit(row: Row, text: str, plain: Collection[str], said: Collection[str]) -> tuple[int, float, str] | None:
-    """What type of line a lesson is, how well it fits this prompt, and why; None when it does not."""
+    """The type of the line, how well the lesson fits this prompt, and why; None when it does not."""
     _, kind, job, _, files, weighed, reach, _, _ = row
     type_ = CORRECTION if kind == "correction" else COMMAND if kind == "command" else PROSE
     if trigger := next((word for word in _IMPLIED.get(job, ()) if word in plain), ""):
@@ -117,12 +117,12 @@ def _fit(row: Row, text: str, plain: Collection[str], said: Collection[str]) -> 
 
 
 def _command(rule: str) -> str:
-    """The command that a rule names, which a start may have told in other words."""
+    """The command that a rule names, which the start lines may have given in other words."""
     return rule.split("`")[1] if rule.count("`") > 1 else rule
 
 
 def _holds(db: sqlite3.Connection, row: Row, root: str | None) -> bool:
-    """Whether what a lesson depends on is as it was when it was prepared, in this work tree."""
+    """Whether the files that a lesson depends on are unchanged in this work tree since it was prepared."""
     if row[7] == 0 or root is None:
         return True
     rows = db.execute(
@@ -132,7 +132,7 @@ def _holds(db: sqlite3.Connection, row: Row, root: str | None) -> bool:
 
 
 def unchanged(root: str, places: Iterable[tuple[str, int, int]]) -> bool:
-    """False where anything differs, is gone, or cannot be looked at: then the lesson is not told this time."""
+    """False if any file differs, is missing or cannot be read: then the lesson is left out this time."""
     for path, size, mtime_ns in places:
         try:
             status = os.stat(f"{root}/{path}")

@@ -1,6 +1,6 @@
-"""At the moment of a tool call: the remedy of a known stumble, the answer to a question that was answered before.
+"""Adds context to a tool call: the remedy for a command that is known to fail, or the earlier answer to a question.
 
-The hook decides nothing: the call goes on as it would have.
+The hook never blocks a call.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 from holdfast.core.shell_calls import Call, calls
 from holdfast.hooks import trace
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     from typing import Any
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Line = tuple[str, str]  # text and reason
 
 SHELL, ASK = "Bash", "AskUserQuestion"
-MOST_TOKENS = 1_200  # in a session, whatever it is told at
+MOST_TOKENS = 1_200  # in a session, at all events together
 MOST_LINES = 2  # at one call
 MOST_QUESTIONS = 4
 LONGEST_QUESTION = 1_000
@@ -29,7 +29,7 @@ NOTED = " · holdfast: answered so before"
 
 
 def respond(prepared: Prepared, call: HostCall, directories: list[str], found: Place) -> bytes:
-    """What the host is to be told beside the call's result; nothing in almost every case."""
+    """The answer to the host, to accompany the call's result; nearly always empty."""
     payload = call.payload
     tool, tool_input = payload.get("tool_name"), payload.get("tool_input")
     if not isinstance(tool_input, dict):
@@ -66,9 +66,9 @@ def _remedies(prepared: Prepared, command: object, cwd: str, root: str) -> list[
 def fits(row: dict[str, Any], call: Call, cwd: str, root: str) -> bool:
     """Whether a call is the one that failed. Its program is the row's key already.
 
-    `flag`: an option that the program does not know, wherever it runs. `program`: there is none of that name.
-    `word` and `path`: a target, a module, a file that is not there, so the place counts. `whole`: nothing is known
-    of why, so it must be the same words.
+    `flag`: an option that the program does not know, wherever it runs. `program`: the program does not exist.
+    `word` and `path`: a missing target, module or file, so the directory counts. `whole`: the cause is unknown, so the
+    words must be the same.
     """
     rule, token, needs = row["rule"], row["token"], row["needs"]
     if rule == "whole":
@@ -102,7 +102,7 @@ def _is_at(place: str, call: Call, cwd: str, root: str) -> bool:
 
 
 def place_of(folder: str, root: str) -> str:
-    """A folder as it is called from the project's root: '' is the root itself."""
+    """A folder relative to the project's root: '' is the root itself."""
     folder, root = os.path.realpath(folder), os.path.realpath(root)
     if folder == root:
         return ""
@@ -112,7 +112,7 @@ def place_of(folder: str, root: str) -> str:
 def _answers(
     prepared: Prepared, given: dict[Any, Any], payload: dict[str, object], found: Place
 ) -> list[tuple[int, dict[str, Any]]]:
-    """The questions of a call that were answered, by their number, each with the row that answers it."""
+    """The questions of a call that were answered before, by number, each with the row that answers it."""
     questions = given.get("questions")
     if not isinstance(questions, list):
         return []
@@ -135,7 +135,7 @@ def _answer(prepared: Prepared, text: str, project: str) -> dict[str, Any] | Non
     candidates = prepared.moments(ASK, None, project)
     if not candidates:
         return None
-    # Only now, for it takes as long to load as all of the above; and a person is to be asked, who takes longer.
+    # Imported late: it takes as long to load as all of the above. The call waits for a person, who takes longer.
     from holdfast.core.likeness import Likeness, asks_for, compare_signatures, signature
 
     wanted, kind = signature(text.rstrip(" ?")), asks_for(text)
@@ -149,14 +149,14 @@ def _answer(prepared: Prepared, text: str, project: str) -> dict[str, Any] | Non
 
 
 def folded(text: str) -> str:
-    """As `model/memory.py` folds words for an id."""
+    """Folds words for an id like `model/memory.py`."""
     return " ".join(text.casefold().split()).rstrip(".!?;: ")
 
 
 def _noted(given: dict[Any, Any], answers: list[tuple[int, dict[str, Any]]]) -> dict[Any, Any] | None:
-    """The questions with a word beside the choice that was made before; None where none of the choices is it.
+    """The questions with a note beside the choice that was made before; None if no choice matches.
 
-    Context reaches the model after the person has answered; this the person sees before.
+    Context reaches the model after the person has answered; the person sees this before.
     """
     changed = False
     questions = list(given["questions"]) if answers else []
@@ -183,7 +183,7 @@ def _text(value: object) -> str:
 def _told(
     lines: list[Line], changed: dict[Any, Any] | None, tool: str, call: HostCall, found: Place
 ) -> bytes:
-    """The lines that are new to this session, or to the subagent that makes the call, as long as they fit."""
+    """The answer with the lines that are new to this session, or to the calling subagent, within the budget."""
     from holdfast.hooks.emit import spoken
     from holdfast.hooks.start_lines import Told, fitting
     from holdfast.hooks.trace import entry, is_first
@@ -199,6 +199,6 @@ def _told(
     context = Told(fitted)
     if fitted:
         trace_entry = {**entry(call, found), "source": "", "tool": tool, "agent": agent}
-        # Written before it is told: what cannot be explained is not told.
+        # Recorded before it is injected: what cannot be explained is not injected.
         trace.record(found.memory, trace_entry, fitted, context.tokens)
     return spoken(context, call, {"updatedInput": changed} if changed is not None else {})

@@ -1,5 +1,5 @@
-"""What a person is told in the host, and the model is not: a session beyond its like, a budget used up, and what
-changed around a session since it began. Each once; the figures were prepared, the files are only looked at.
+"""Notices for the person that the model does not see: an unusual session, a budget used up, and changes to instruction
+files, branch or repository since the session began. Each is shown once. The figures are prepared; files are compared.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import os
 from holdfast.hooks import host_protocol, trace
 from holdfast.hooks.trace import entry, is_first, is_time, seen
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     from typing import Any
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 
     Line = tuple[str, str]  # text and reason
 
-SAID = "said"  # a folder of the memory: what was told once
+SAID = "said"  # a folder of the memory: notices already shown
 MOST_NAMED = 4
-LARGEST = 256 * 1024  # of a file whose content is compared
+LARGEST = 256 * 1024  # bytes of a file whose content is compared
 
 
 def begun(prepared: Prepared, call: Call, found: Place) -> None:
-    """How things stand as a session begins; one that was compacted goes on from where it began."""
+    """Records the state at the start of a session; a compacted session keeps its first record."""
     if call.text("source") != "compact" and call.text("session_id") and call.host in host_protocol.SHOWS:
         _keep(seen(found.memory, call), _standing(prepared, found))
 
 
 def due(prepared: Prepared, call: Call, found: Place) -> list[Line]:
-    """What there is to say now. The caller has to say it: it is not offered again."""
+    """The notices to show now. The caller must show them: they are not returned again."""
     if call.host not in host_protocol.SHOWS or not call.text("session_id"):
         return []
     return _alerts(prepared, call, found) + _changes(prepared, call, found)
 
 
 def _alerts(prepared: Prepared, call: Call, found: Place) -> list[Line]:
-    if not prepared.meta.get("alerts"):  # as nearly always
+    if not prepared.meta.get("alerts"):  # nearly always
         return []
     from holdfast.core.bare_json import loads
 
@@ -58,7 +58,7 @@ def _alerts(prepared: Prepared, call: Call, found: Place) -> list[Line]:
 
 
 def _first(found: Place, name: str) -> bool:
-    """Whether this is said for the first time. Only one of several hooks that run side by side gets True."""
+    """Whether this notice is new. Of several concurrent hooks only one gets True."""
     folder = os.path.join(found.memory, SAID)
     trace.make_folder(folder)
     safe = "".join(
@@ -83,7 +83,7 @@ def _changes(prepared: Prepared, call: Call, found: Place) -> list[Line]:
         now = _standing(prepared, found, before)
         changed = _named(before, now)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return []  # no snapshot was taken when it began, or the file is torn
+        return []  # no snapshot was taken at the start, or the file is torn
     _keep(path, now)
     if not changed:
         return []
@@ -94,7 +94,7 @@ def _changes(prepared: Prepared, call: Call, found: Place) -> list[Line]:
 
 
 def _standing(prepared: Prepared, found: Place, before: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The instruction files by their names, the branch, and what is known of the repository."""
+    """The instruction files by name, the branch, and the stamp of the repository knowledge."""
     from holdfast.core.bare_json import loads
 
     earlier_marks = before["files"] if before is not None else {}
@@ -107,7 +107,7 @@ def _standing(prepared: Prepared, found: Place, before: dict[str, Any] | None = 
 
 
 def _mark(path: str, before: list[Any] | None) -> list[Any] | None:
-    """Size, time and a sum of the content: a checkout may write the same content again."""
+    """Size, time and a checksum of the content: a checkout may write the same content again."""
     try:
         status = os.stat(path)
         if before is not None and before[:2] == [status.st_size, status.st_mtime_ns]:
@@ -149,6 +149,6 @@ def _keep(path: str, standing: dict[str, Any]) -> None:
 
 
 def said(answer: bytes, lines: list[Line], call: Call, found: Place) -> bytes:
-    """A hook's answer with these lines for the person; written down first, as all that is told."""
+    """Adds lines for the person to a hook's answer, after recording them in the trace."""
     trace.record(found.memory, entry(call, found), shown=trace.with_reasons(lines))
     return host_protocol.with_notice(answer, "\n".join(f"holdfast: {text}" for text, _ in lines))

@@ -1,5 +1,5 @@
-"""Whether a host's own settings have our hooks as well: then those of a plugin leave it to them, and nothing is said
-twice. Only a plugin's hooks ask.
+"""Checks whether a host's own settings contain our hooks too: then a plugin's hooks do nothing, so that nothing is
+injected twice. Only a plugin's hooks use this.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def leaves_it_to_settings(host: str, root: str, env: dict[str, str]) -> bool:
     settings_files = (os.path.join(os.path.expanduser(base), name) for name in home_files)
     if any(OURS in text and mark in text for text in map(_text, settings_files)):
         return True
-    # A repository's may have been written for another machine, or in order to silence us: it must name this very hook.
+    # A repository's settings may be written for another machine, or to silence us: they must name exactly this hook.
     hook_path = os.path.join(_PACKAGE, "hot", "hook_entry.py").replace("\\", "/")
     texts = [_text(os.path.join(root, name)) for name in repository_files]
     return any(hook_path.encode() in text.replace(b"\\\\", b"/") and mark in text for text in texts)

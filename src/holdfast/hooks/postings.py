@@ -6,18 +6,18 @@ import math
 
 from holdfast.core.words import name_words, words
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterator, Sequence
     from typing import Any
 
 _AT_ONCE = 500  # values in one statement: SQLite takes 999 at least
-QUARTERS = 4.0  # counts of words are kept as whole quarters
+QUARTERS = 4.0  # counts of words are stored as whole quarters
 
 
 class Postings:
-    """What past sessions were asked and what they touched; each part is read when it is needed, and once."""
+    """The prompts and files of past sessions; each part is read once, when it is needed."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
@@ -46,19 +46,19 @@ class Postings:
             self._rarity[word] = math.log(1 + (self.sessions - holding + 0.5) / (holding + 0.5))
 
     def holding(self, word: str) -> dict[int, float]:
-        """Sessions that were asked with a word, and how often."""
+        """Sessions whose prompts contain a word, and how often."""
         return self._holding.get(word, {})
 
     def rarity(self, word: str) -> float:
         return self._rarity[word]
 
     def longer(self, share: float, saturation: float) -> list[float]:
-        """For each session how much its length dampens a word's count, as BM25 has it."""
+        """For each session the length normalisation of BM25."""
         average = sum(self._lengths) / max(self.sessions, 1) or 1.0
         return [saturation * (1 - share + share * length / average) for length in self._lengths]
 
     def number(self, session: str) -> int:
-        """-1 for a session that is not known."""
+        """The number of a session; -1 for an unknown one."""
         rows = self._db.execute("SELECT number FROM asked WHERE session = ?", (session,)).fetchall()
         return rows[0][0] if rows else -1
 
@@ -67,7 +67,7 @@ class Postings:
         return str(rows[0][0]) if rows else ""
 
     def earlier(self, session: str) -> list[list[str]]:
-        """The words of a session's prompts so far, oldest first, as far as they have been captured."""
+        """The words of a session's captured prompts, oldest first."""
         rows = self._db.execute(
             "SELECT words FROM earlier WHERE session = ? ORDER BY position", (session,)
         ).fetchall()
@@ -79,7 +79,7 @@ class Postings:
         ]
 
     def files(self, numbers: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
-        """Each session's files: twice the file's number, and one more where it was edited."""
+        """Each session's files: twice the file's number, plus one if it was edited."""
         for rows in self._chunks("SELECT number, files FROM asked WHERE number IN ({})", numbers):
             for number, blob in rows:
                 yield number, memoryview(blob).cast("I").tolist()
@@ -96,7 +96,7 @@ class Postings:
         return [self._paths[file] for file in files]
 
     def words_of(self, path: str) -> tuple[list[str], list[str]]:
-        """The words of a path, and those of the file's own name."""
+        """The words of a path, and those of the file's name."""
         self.marks(path)
         return self._words[path]
 
@@ -105,7 +105,7 @@ class Postings:
         return {mark >> 1: bool(mark & 1) for mark in self.marks(path)}
 
     def marks(self, path: str) -> list[int]:
-        """Sessions that touched a file, oldest first: twice the number, and one more where it was edited."""
+        """Sessions that touched a file, oldest first: twice the number, plus one if it was edited."""
         if path not in self._marks:
             rows = self._db.execute(
                 "SELECT words, named, sessions FROM file WHERE path = ?", (path,)
@@ -122,23 +122,23 @@ class Postings:
         self._marks[path] = memoryview(blob).cast("I").tolist()
 
     def writing(self, wanted: Collection[str]) -> list[set[int]]:
-        """For each word that is known the files into which it was written, as part of a name."""
+        """For each known word the files into which it was written, as part of a name."""
         rows = self._chunks("SELECT files FROM written WHERE word IN ({})", list(wanted))
         return [set(memoryview(blob).cast("I").tolist()) for chunk in rows for (blob,) in chunk]
 
     def written_into(self, path: str) -> tuple[int, int]:
-        """A file's number, and how many words were written into it; only of files that were read with `paths`."""
+        """A file's number, and how many words were written into it; only for files read with `paths`."""
         return self._ids.get(path, -1), self._written.get(path, 0)
 
     def ending_with(self, name: str, most: int) -> list[str]:
-        """Files whose path ends with a name, or with the last parts of a path, but is longer."""
+        """Files whose path ends with a name, or with the last parts of a path, and is longer."""
         escaped = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         statement = "SELECT path FROM file WHERE path LIKE ? ESCAPE '\\' ORDER BY path LIMIT ?"
         rows = self._db.execute(statement, (f"%/{escaped}", most)).fetchall()
         return [path for (path,) in rows if path.endswith(f"/{name}")]
 
     def together(self, seeds: Collection[str]) -> list[tuple[str, str, float]]:
-        """Files that git changes with these: seed, file, how often from 0 to 1."""
+        """Files that commits change together with these: seed, file, frequency from 0 to 1."""
         pairs: list[tuple[str, str, float]] = []
         for rows in self._chunks("SELECT path, other, often FROM together WHERE path IN ({})", sorted(seeds)):
             pairs += rows

@@ -1,6 +1,6 @@
-"""Whether a tool call may be one that something is known of, seen before anything is loaded: nearly none is.
+"""Rejects tool calls that no prepared row can match, before anything is imported.
 
-Agents call shells all day. Loading JSON and SQLite takes as long as starting Python, so both wait for a reason.
+Agents call shells all day. Importing JSON and SQLite takes as long as starting Python, so both wait for a reason.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ NAME = "hot.words"
 
 
 def may_be_known(raw: bytes, host: str, env: dict[str, str]) -> bool:
-    """False where the payload holds no word without which nothing prepared here can fit."""
+    """False if the payload lacks every word that a prepared row requires."""
     directory = host_protocol.place_of(host, env)
     if not os.path.isabs(directory) or any(name in raw for name in host_protocol.ASKS):
         return True
@@ -25,5 +25,5 @@ def may_be_known(raw: bytes, host: str, env: dict[str, str]) -> bool:
         with open(os.path.join(project.memory, NAME), "rb") as file:
             words = file.read()
     except OSError:
-        return True  # prepared by an older holdfast, or not at all: what there is tells
+        return True  # prepared by an older version, or not at all: check fully
     return any(word[:1] == b"=" and word[1:] in raw for word in words.split(b"\n"))

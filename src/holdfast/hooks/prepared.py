@@ -1,10 +1,10 @@
-"""Reads `<memory>/hot.db`, which the application wrote: switches and texts. docs/hot-path.md has its tables."""
+"""Reads `<memory>/hot.db`, which the application wrote: switches and texts. docs/hot-path.md describes its tables."""
 
 from __future__ import annotations
 
 import os
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     from typing import Any
 
@@ -17,14 +17,14 @@ MOST_MOMENTS = 500
 
 
 class Unreadable(Exception):
-    """The prepared file is broken, or of a format that this hook does not know."""
+    """The prepared file is damaged, or has an unknown format."""
 
 
 class Prepared:
     """An open prepared file. It is replaced as a whole, never written in place, so no lock is needed."""
 
     def __init__(self, memory: str) -> None:
-        # Imported here: in a project that is not enabled nothing is to be read, and nothing to be paid.
+        # Imported here: a project that is not enabled must not pay for it.
         sqlite = _sqlite()
         self._error = sqlite.Error
         path = os.path.join(memory, NAME).replace("\\", "/")
@@ -40,7 +40,7 @@ class Prepared:
             raise Unreadable(f"format {self.meta.get('format')!r}, this hook reads {FORMAT}")
 
     def enabled(self, found: Place) -> bool:
-        """Enabled on this machine, and in this very place: an identity can come with a download."""
+        """Whether memory is enabled on this machine and in this folder: an identity can come with a download."""
         if self.meta.get("enabled") != "1":
             return False
         return found.known({path for (path,) in self._rows("SELECT path FROM place")})
@@ -48,7 +48,7 @@ class Prepared:
     def excluded(self, directories: list[str]) -> bool:
         try:
             patterns = self._rows("SELECT regex, start FROM exclude")
-        except Unreadable:  # prepared by an older holdfast
+        except Unreadable:  # prepared by an older version
             patterns = self._rows("SELECT regex, '' FROM exclude")
         flat = [directory.replace("\\", "/") for directory in directories]
         near = [regex for regex, start in patterns if any(directory.startswith(start) for directory in flat)]
@@ -59,7 +59,7 @@ class Prepared:
         return any(re.match(regex, directory) for regex in near for directory in flat)
 
     def off(self, directories: list[str]) -> tuple[bool, bool]:
-        """Whether capture and injection are switched off in any of these directories or above it."""
+        """Whether capture and injection are switched off in any of these directories or their parents."""
         capture = inject = False
         for path, no_capture, no_inject in self._rows("SELECT path, capture, inject FROM off"):
             base = path.rstrip("/\\")
@@ -81,9 +81,9 @@ class Prepared:
         return list(zip(texts, reasons + [""] * len(texts), strict=False))
 
     def since(self, at: float, session: str, branch: str, begun: bool = False) -> list[tuple[str, str]]:
-        """What others did after a time in this session's project: this branch first, the newest first.
+        """What other sessions did after a time in this session's project: this branch first, newest first.
 
-        `begun`: only what also began after that time.
+        `begun`: only those that also began after that time.
         """
         rows = self._rows(
             f"SELECT text, reason FROM since WHERE {'began' if begun else 'at'} > ? AND session != ? "
@@ -94,12 +94,12 @@ class Prepared:
         return _texts(rows)
 
     def last_of(self, session: str) -> float | None:
-        """When a session was last seen at work, if that is known."""
+        """When a session was last active, if known."""
         ((at,),) = self._rows("SELECT max(at) FROM since WHERE session = ? AND session != ''", (session,))
         return at if isinstance(at, float) else None
 
     def own(self, session: str) -> list[tuple[str, str]]:
-        """What this session has left open so far."""
+        """What this session has left open."""
         return _texts(
             self._rows(
                 "SELECT text, reason FROM own WHERE session = ? ORDER BY position LIMIT 100", (session,)
@@ -107,9 +107,9 @@ class Prepared:
         )
 
     def moments(self, tool: str, key: str | None, project: str = "") -> list[dict[str, Any]]:
-        """What is known of a tool's calls with this key, the newest first; None: of all its calls.
+        """The rows for a tool's calls with this key, newest first; None: for all its calls.
 
-        A file that an older holdfast prepared has no such table: the next stop prepares it again.
+        A file prepared by an older version has no such table: the next stop prepares it again.
         """
         from holdfast.core.bare_json import loads
 
@@ -118,7 +118,7 @@ class Prepared:
             rows = self._rows(
                 f"SELECT {', '.join(MOMENT)} FROM moment WHERE tool = ? {key_condition}AND project IN ('', ?) "
                 f"ORDER BY position LIMIT {MOST_MOMENTS}",
-                # A payload may hold half of a character pair, which SQLite does not take.
+                # A payload may contain a lone surrogate, which SQLite rejects.
                 (tool, *([key.encode("utf-8", "replace").decode()] if key is not None else []), project),
             )
         except Unreadable as error:
@@ -149,10 +149,10 @@ class Prepared:
 
 
 def _sqlite() -> Any:
-    """SQLite without what Python adds to it, dates above all: those take longer to load than the rest to be read."""
+    """The C module of SQLite without Python's wrapper, which imports `datetime` and is slow to load."""
     try:
         import _sqlite3
-    except ImportError:  # an interpreter that is built in another way
+    except ImportError:  # this interpreter is built differently
         import sqlite3
 
         return sqlite3
@@ -160,7 +160,7 @@ def _sqlite() -> Any:
 
 
 def _texts(rows: list[tuple[Any, ...]]) -> list[tuple[str, str]]:
-    """Only what is text, and of it only one line: SQLite lets a column hold anything."""
+    """Keeps text values, and only their first line: SQLite lets a column hold anything."""
     return [
         (text.partition("\n")[0], reason if isinstance(reason, str) else "")
         for text, reason in rows

@@ -1,7 +1,7 @@
-"""Chooses the lines for a prompt: files that similar sessions worked on, and facts about what it asks for.
+"""Chooses the lines for a prompt: files that similar sessions worked on, and facts about its subject.
 
-The class of the prompt decides first, then how likely each file is. `recall --as-prompt` asks here as well, so that it
-shows what the hook would say.
+The class of the prompt decides first, then the probability of each file. `recall --as-prompt` uses this too, so that it
+shows exactly what the hook would inject.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from holdfast.hooks.classify import UNSURE, WORK, classify
 from holdfast.hooks.classify_words import ASSENT
 from holdfast.hooks.start_lines import Told, count_tokens
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Sequence
@@ -25,13 +25,13 @@ MOST_TOKENS = 200
 MOST_IN_SESSION = 1_200
 FACT_TOKENS = 40
 MOST_FACTS = 2
-# The smallest chance that is worth a line. Files under later prompts cost five times what those under the first do
+# The smallest probability that is worth a line. Files under later prompts cost five times what those under the first do
 # (5.9% of all calls against 1.2%), so a first prompt's file must be five times as likely to pay for the same tokens.
-# The level was chosen together with the commands that are told beside them, over six histories (docs/benchmarks.md).
+# The level was chosen together with the commands that are injected beside them, over 6 histories (docs/benchmarks.md).
 FIRST_BAR, LATER_BAR = 0.06, 0.012
-# A question amid work is answered from files as well, if less often (docs/adr/0011).
+# A question during work is answered from files too, if less often (docs/adr/0011).
 ASIDE_BAR = 0.04
-FACT_SHARE = 0.6  # of what a fact says, by rarity, that the prompt must say too
+FACT_SHARE = 0.6  # of a fact's words, by rarity, that the prompt must contain
 HEADING = "Likely files:"
 OURS = "[holdfast "
 CODE, LOOKING = "code-gen", "exploration"
@@ -42,10 +42,10 @@ _NO = word_set("no nope n wait stop false hm hmm")
 
 
 class Heard:
-    """What a session was told before: files and lines since its last compaction, tokens and prompts in all.
+    """What a session has seen: files and lines since its last compaction, tokens and prompts in total.
 
-    `kind` is the class of its last prompt that had one: what goes on with it has the same. `worked` when one of them
-    was work on code or a look at it. `read` is how long its transcript was then, where that is looked at.
+    `kind` is the class of its last prompt that had one, which a continuation inherits. `worked`: a prompt was work on
+    code or a look at it. `read` is the length of its transcript at the time, where compaction is detected by it.
     """
 
     def __init__(self) -> None:
@@ -59,13 +59,13 @@ class Heard:
 
 
 class Answered(Told):
-    """Also the class that was decided on, and the files that the lines stand for."""
+    """Also has the class of the prompt, and the files that the lines name."""
 
     def __init__(self, kind: str, lines: Lines, nothing: str = "", files: Sequence[str] = ()) -> None:
         super().__init__(lines, nothing)
         self.kind = kind
         self.files = list(files)
-        self.changed = False  # something that a lesson depends on: the child has to look at it
+        self.changed = False  # a file that a lesson depends on: the child process checks it
 
 
 def choose(
@@ -80,12 +80,12 @@ def choose(
     branch: str = "",
     cwd: str = "",
 ) -> Answered:
-    """The lines for a prompt. `root` is the checkout in which files must exist; None where there is none to look at.
-    `cwd` is where in it the agent is, if that is known.
+    """The lines for a prompt. `root` is the checkout in which files must exist; None without a checkout. `cwd` is the
+    agent's directory in it, if known.
 
-    Facts are those of `project`, one of the repository's; '' where it has but one.
+    Facts are those of `project`, one of the repository's projects; '' if it has only one.
 
-    `earlier` are the words of the session's prompts so far; None: those that were captured. `branch` is checked out.
+    `earlier` are the words of the session's prompts so far; None: the captured ones. `branch` is checked out.
     """
     text = prompt.strip()
     if not text:
@@ -95,7 +95,7 @@ def choose(
     kind, _ = class_of(text, heard.kind)  # the reason quotes the prompt, which is not redacted
     command = command_in(text)
     if command and _is_known(db, command):
-        kind = kind if kind in AT_WORK else LOOKING  # what sessions did with it says which files
+        kind = kind if kind in AT_WORK else LOOKING  # past sessions with this command show which files
     elif command:
         text = text[len(command) :].strip()  # its name says what kind of work it is, not which files
     if kind not in AT_WORK and not (kind == ASKING and heard.worked):
@@ -126,10 +126,10 @@ def choose(
 
 
 def class_of(text: str, last: str) -> tuple[str, str]:
-    """The class by which a prompt is answered, and why. `last` is that of the session's prompt before it.
+    """The class of a prompt, and why. `last` is the class of the session's previous prompt.
 
-    Unsure between work on code and a look at it: files are told for either. Assent ("yes"), and what says nothing of
-    its own kind ("all four", "the other one"), goes on with what came before; thanks and questions do not.
+    Unsure between work on code and a look at it counts as a look: files help with both. Assent ("yes") and prompts
+    without a class of their own ("all four", "the other one") continue the previous one; thanks and questions do not.
     """
     kind, sure, why = classify(text)
     if kind != "other":
@@ -142,7 +142,7 @@ def class_of(text: str, last: str) -> tuple[str, str]:
 
 
 def _is_known(db: sqlite3.Connection, command: str) -> bool:
-    """Whether sessions here were given a command of the client before."""
+    """Whether past sessions here used this slash command."""
     return bool(db.execute("SELECT 1 FROM word WHERE word = ?", (command,)).fetchall())
 
 
@@ -198,7 +198,7 @@ def _pointers(
 
 
 def _said(db: sqlite3.Connection, text: str) -> set[str]:
-    """The telling words of a prompt."""
+    """The content words of a prompt."""
     ((empty,),) = db.execute("SELECT empty FROM asked_meta").fetchall()
     return set(words(text[:LONGEST_PROMPT], frozenset(empty.split())))
 
@@ -211,7 +211,7 @@ def _facts(
     budget: int,
     project: str,
 ) -> Lines:
-    """The few facts of which the prompt says most."""
+    """The few facts that share most of their words with the prompt."""
     statement = "SELECT text, reason, words FROM prompt_fact WHERE ? IN ('', project)"
     rows = db.execute(statement, (project,)).fetchall()
     matches = []
@@ -234,7 +234,7 @@ def _facts(
 
 
 def _is_said(line: str, told: str) -> bool:
-    """Whether a session was told this, or in other words the command that it names."""
+    """Whether the session has seen this line, or the command that it names in another line."""
     if f"{line}\n" in told:
         return True
     command = line.split("`")[1] if line.count("`") > 1 else ""
@@ -242,9 +242,9 @@ def _is_said(line: str, told: str) -> bool:
 
 
 def is_file(top: str, path: str, folders: dict[str, str] | None = None) -> bool:
-    """A file inside the checkout, whose real path is given; not through a link that leads out of it.
+    """Whether a path is a file inside the checkout, and not reached through a link that leads out of it.
 
-    `folders` collects where folders really are: to follow links takes a look at each folder on the way, for every file.
+    `folders` caches the real paths of folders: resolving links checks every folder on the way, for every file.
     """
     try:
         whole = os.path.join(top, path)
@@ -263,7 +263,7 @@ def is_file(top: str, path: str, folders: dict[str, str] | None = None) -> bool:
 
 
 def heard_by(memory: str, session: str) -> Heard:
-    """From the trace; a torn or foreign line says nothing."""
+    """Reads what a session has seen from the trace; ignores torn or foreign lines."""
     heard = Heard()
     compacted = False
     total = 0

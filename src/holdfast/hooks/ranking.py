@@ -1,8 +1,8 @@
-"""Which files the work that a prompt asks for will touch, judged by the sessions that were asked alike.
+"""Ranks the files that the work for a prompt will probably touch, by past sessions with similar prompts.
 
-Similarity (BM25 of the prompt, and more faintly of the session's earlier prompts, over the words of past sessions)
-times recency times co-change. It runs over the prepared tables, in hooks and in the application alike, and reads only
-what the prompt's own words lead to.
+Similarity (BM25 of the prompt, and with less weight of the session's earlier prompts, over the words of past sessions)
+times recency times co-change. Hooks and the application both use it. It reads only the rows of the prepared tables that
+the words of the prompt lead to.
 """
 
 from __future__ import annotations
@@ -20,37 +20,40 @@ if TYPE_CHECKING:
 
     from holdfast.hooks.postings import Postings
 
-CHANCE = 0.5  # of those that 22 histories named so, 68 of 134 were touched (docs/benchmarks.md)
+CHANCE = 0.5  # of the files named like this in 22 histories, 68 of 134 were touched (docs/benchmarks.md)
 _AROUND = "`'\"()[]{}<>,;:!?*.…“”‘’"
 _MOST_SAID, _MOST_MEANT = 12, 2
 _LONGEST, _LONGEST_ENDING = 200, 8
 CONSIDERED = 40  # paths; more than a budget ever holds
 _MOST_FOLDERS = 4
 
-# Flat optima: half or twice of most stays within the noise (docs/benchmarks.md).
-_SATURATION, _LENGTH = 1.2, 0.75  # BM25's own
-_EARLIER, _EARLIER_FADES = 0.5, 0.7  # what the prompts before this one still weigh
-_BRANCH_WORD, _SAME_BRANCH = 0.3, 0.5  # what the words of a branch's name weigh, and being the same one
+# Flat optima: halving or doubling most of these stays within the noise (docs/benchmarks.md).
+_SATURATION, _LENGTH = 1.2, 0.75  # parameters of BM25
+_EARLIER, _EARLIER_FADES = 0.5, 0.7  # the weight of earlier prompts
+_BRANCH_WORD, _SAME_BRANCH = 0.3, 0.5  # the weight of words of the branch name, and of the same branch
 _READ = 0.5  # of an edit
-_EVERYWHERE = 0.3  # damps files that every session touches
+_EVERYWHERE = 0.3  # dampens files that every session touches
 _HALF_LIFE = 60  # sessions
 _RECENT_HALF_LIFE, _LATELY = 5, 60
 _FADES = [0.5 ** (back / _RECENT_HALF_LIFE) for back in range(_LATELY)]
-_TOGETHER = 0.5  # how much a file gains that always changes with one that is already certain
+_TOGETHER = 0.5  # the gain of a file that always changes with one that is already certain
 _SEEDS = 5
-_MANY_WORDS = 4  # shared with one session: then it is alike, however much else the prompt says
-_SHARE, _SHARE_OF_ONE = 0.12, 0.25  # of what the prompt says, by rarity, when a few words or one are shared
+_MANY_WORDS = 4  # shared with one session: then it is similar, whatever else the prompt says
+_SHARE, _SHARE_OF_ONE = (
+    0.12,
+    0.25,
+)  # of the prompt's words, by rarity, when a few words or only one are shared
 _EARLIER_PROMPTS = 8
-_SESSIONS = 80  # the likest ones; what the others add changes no place that is told
+_SESSIONS = 80  # the most similar ones; the others do not change the ranking
 _CANDIDATES = 130
-MOST = 100  # several times what a briefing holds: some of them may be gone
-# A log-linear reading of what speaks for a file, fitted so that the sum is a chance (docs/benchmarks.md).
-# `likeness`: ln of the score in relation to the best file's; `named`: share of the file's own name that the prompt
-# says; `gap`: ln of 1 + sessions since it was touched; `recent`: how often of late; `told`: ln of 1 + files that the
-# prompt names itself, for then it needs no others; `mass`: ln of what the prompt says that is known here; `written`:
-# ln of 1 + BM25 of the prompt over the names that were written into the file.
+MOST = 100  # several times what a briefing holds: some of them may not exist any more
+# A log-linear model of the evidence for a file, fitted so that the sum is a log-odds (docs/benchmarks.md).
+# `likeness`: ln of the score relative to the best file's; `named`: share of the file's name that the prompt contains;
+# `gap`: ln of 1 + sessions since it was touched; `recent`: how often it was touched lately; `told`: ln of 1 + files
+# that the prompt names, because then it needs no others; `mass`: ln of the weight of the prompt's known words;
+# `written`: ln of 1 + BM25 of the prompt over the names that were written into the file.
 #
-# A first prompt says little of where the work will lead: what was worked on lately counts for more than later on.
+# A first prompt says little about where the work will lead, so recent work counts for more than in later prompts.
 FIRST = {"base": -1.27, "likeness": 0.613, "named": 0.613, "gap": -0.174, "recent": 0.348, "told": -0.32,
          "mass": -0.192, "written": 0.212}  # fmt: skip
 LATER = {"base": -0.76, "likeness": 0.85, "named": 0.255, "gap": -0.0255, "recent": 0.085, "told": -0.286,
@@ -68,14 +71,14 @@ def rank(
     branch: str = "",
     named: Collection[str] = (),
 ) -> list[Pointed]:
-    """Files by how likely the work touches them, the likeliest first; nothing when no past session is like it.
+    """Files by how likely the work touches them, likeliest first; none when no past session is similar.
 
-    `named` are those that the prompt means by name (hooks/ranking.py): they come before all others.
+    `named` are the files that the prompt names (`named_files`): they come before all others.
 
     `earlier` are the words of this session's prompts so far, oldest first, `touched` its files, and `own` its number
-    among the sessions, which says nothing about itself. `least` is the smallest chance that is worth a line; `later`
-    says that this is not the first prompt, even though the earlier ones are not known. `branch` is checked out: its
-    name says what the work is about, and sessions on it did the same work.
+    among the sessions, which is excluded. `least` is the smallest probability that is worth a line; `later` says that
+    this is not the first prompt, even if the earlier ones are unknown. `branch` is checked out: its name describes the
+    work, and sessions on it did the same work.
     """
     query = _query(words(prompt[:LONGEST_PROMPT], postings.empty), earlier)
     if command := command_in(prompt):
@@ -136,7 +139,7 @@ def _likeness(postings: Postings, query: dict[str, float], own: int) -> dict[int
 
 
 def _is_known(postings: Postings, query: dict[str, float], likeness: dict[int, float]) -> bool:
-    """Whether some past session was asked for something like it: a shared everyday word is not enough."""
+    """Whether some past session had a similar prompt: one shared everyday word is not enough."""
     if not likeness:
         return False
     closest = max(likeness, key=lambda number: (likeness[number], number))
@@ -171,7 +174,7 @@ def _scores(postings: Postings, query: dict[str, float], likeness: dict[int, flo
 
 
 def _written(postings: Postings, said: Iterable[str], paths: Collection[str]) -> dict[str, float]:
-    """BM25 of what a prompt says over the words that sessions wrote into files; each word counts once a file."""
+    """BM25 of a prompt over the words that sessions wrote into files; each word counts once per file."""
     scores: dict[str, float] = {}
     numbered = {path: postings.written_into(path) for path in paths}
     for files in postings.writing(set(said)):
@@ -187,7 +190,7 @@ def _written(postings: Postings, said: Iterable[str], paths: Collection[str]) ->
 def _with_companions(
     postings: Postings, touched: Collection[str], scores: dict[str, float]
 ) -> dict[str, float]:
-    """Files that change with the likeliest ones, or with what the session already touched, gain by it."""
+    """Raises the scores of files that change with the likeliest ones, or with those the session already touched."""
     seeds = dict.fromkeys(touched, 1.0)
     best = max(scores.values(), default=0.0)
     for path in sorted(scores, key=lambda path: (-scores[path], path))[:_SEEDS]:
@@ -240,7 +243,7 @@ def _standing(
 
 
 class Reasons:
-    """What speaks for files, worked out for those that are told only."""
+    """The evidence for files, computed only for those that are shown."""
 
     def __init__(
         self, postings: Postings, query: dict[str, float], likeness: dict[int, float], prompt: str
@@ -256,7 +259,7 @@ class Reasons:
         return max(touches, key=lambda number: (self._likeness.get(number, 0.0), number), default=-1)
 
     def session(self, path: str) -> str:
-        """The session that speaks most for a file; '' where only git knows it."""
+        """The session with the strongest evidence for a file; '' if only git has any."""
         number = self.speaker(path)
         return "" if number < 0 else self._postings.session(number)
 
@@ -272,15 +275,15 @@ class Reasons:
         return f"{did} of {self._postings.sessions} sessions" + (f"; {shared}" if shared else "")
 
     def _shared(self, number: int) -> list[str]:
-        """The most telling words that a session was asked with as well."""
+        """The most distinctive words that a session's prompts share."""
         shared = [word for word in self._query if number in self._postings.holding(word)]
         ranked = sorted(shared, key=lambda word: (-self._query[word] * self._postings.rarity(word), word))
         return [self._written.get(word, word) for word in ranked[:3]]
 
 
 class Pointed:
-    """A file with its chance: how often files with this standing were touched in the histories that the weights were
-    fitted on."""
+    """A file with its probability: how often files with this score were touched in the histories that the weights
+    were fitted on."""
 
     __slots__ = ("_reasons", "chance", "path")
 
@@ -299,9 +302,9 @@ class Pointed:
 
 
 def named_files(postings: Postings, prompt: str, folders: Collection[str]) -> list[str]:
-    """The paths that are meant, in the order in which the prompt says them.
+    """The paths of files that the prompt names without a full path, in order.
 
-    `folders` are the checkout and where the agent is in it: what can be opened from there as it is said needs no path.
+    `folders` are the checkout and the agent's directory in it: a name that can be opened from there needs no path.
     """
     paths: dict[str, None] = {}
     names = said_names(prompt)
@@ -315,13 +318,13 @@ def named_files(postings: Postings, prompt: str, folders: Collection[str]) -> li
 
 
 def said_names(prompt: str) -> list[str]:
-    """What looks like the name of a file, or like the last parts of a path."""
+    """Words that look like a file name, or like the last parts of a path."""
     names: dict[str, None] = {}
     if "." not in prompt:
         return []
     for piece in prompt[:LONGEST_PROMPT].split():
         if "." not in piece or len(piece) > _LONGEST or not piece.isprintable():
-            continue  # half a character (a lone surrogate) is none that a database could look for
+            continue  # a database cannot look for a lone surrogate
         name = piece.strip(_AROUND).partition(":")[0].partition("#")[0].lstrip("./@")
         stem, dot, ending = name.rpartition("/")[2].rpartition(".")
         if dot and stem and ending.isalnum() and not ending.isdigit() and len(ending) <= _LONGEST_ENDING:
@@ -332,7 +335,7 @@ def said_names(prompt: str) -> list[str]:
 
 
 def fitting(paths: Sequence[str], budget: int) -> list[str]:
-    """As many as the budget holds when written by `path_lines`, the first ones first."""
+    """The first paths that fit the budget when written by `path_lines`."""
     paths = paths[:CONSIDERED]
     folders = _folders(paths)
     remaining = budget
@@ -346,14 +349,14 @@ def fitting(paths: Sequence[str], budget: int) -> list[str]:
             remaining -= cost
             opened.add(folder)
             chosen.append(path)
-    # Fewer files may share no folder: then they are written out, which must fit as well.
+    # Fewer files may share no folder: then their full paths must fit too.
     while chosen and sum(count_tokens(line) for line, _ in path_lines(chosen)) > budget:
         chosen.pop()
     return chosen
 
 
 def path_lines(paths: Sequence[str]) -> list[tuple[str, str]]:
-    """Each line with the path that it stands for; '' for a folder's name, under which its files are listed."""
+    """Each line with its path; '' for a folder's name, under which its files are listed."""
     folders = _folders(paths)
     lines: list[tuple[str, str]] = []
     for folder in sorted(set(folders.values())):
@@ -372,9 +375,9 @@ def _line(path: str, folder: str) -> str:
 
 
 def _folders(paths: Sequence[str]) -> dict[str, str]:
-    """For each path the folder that it is listed under, '' for none: those whose names, said once, save most.
+    """For each path the folder that it is listed under, '' for none: the folders that save most tokens.
 
-    A folder is left in what is listed: a bare name could be any file's.
+    The listed part keeps at least one folder: a bare name could be any file's.
     """
     chosen = dict.fromkeys(paths, "")
     left = list(chosen)
@@ -393,7 +396,7 @@ def _folders(paths: Sequence[str]) -> dict[str, str]:
             if count > 1:
                 if folder not in sizes:
                     sizes[folder] = count_tokens(folder)
-                # Its name and a stroke each time; `in`, name and stroke once.
+                # Each time its name and a slash; once `in`, the name and a slash.
                 saved = (sizes[folder] + 1) * count - sizes[folder] - 2
                 if (saved, folder) > (most, best) and saved > 0:
                     best, most = folder, saved

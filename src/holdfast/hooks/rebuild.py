@@ -1,6 +1,6 @@
-"""Has the prepared file rebuilt where it cannot be read or is too old, and waits for it as long as a hook may.
+"""Rebuilds a prepared file that is unreadable or too old in a child process, and waits as long as a hook may.
 
-The child that does it is not stopped when the hook has to answer: it is done for the next one.
+The child is not stopped when the hook has to answer: it finishes for the next hook.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from holdfast.hooks import trace
 from holdfast.hooks.host_protocol import MOMENT, PROMPT
 from holdfast.hooks.prepared import Prepared, Unreadable
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from holdfast.hooks.host_protocol import Call
 
 RENEWED_S = 2.0
-RESERVE_S = 0.5  # of the hook's time, for the answer
+RESERVE_S = 0.5  # seconds of the hook's time, kept for the answer
 NOTHING = "what was prepared could not be read; hook.log says why, and it is being made anew"
 
 
@@ -34,7 +34,7 @@ def opened_again(
     envelope: Mapping[str, object],
     env: dict[str, str],
 ) -> Prepared | None:
-    """The rebuilt file; None where that takes too long. Nothing is lost then: the envelope says where to look."""
+    """The rebuilt file; None if that takes too long. Nothing is lost then: the envelope says where to look."""
     from holdfast.hooks.emit import confess
     from holdfast.hooks.trace import entry
 
@@ -44,7 +44,7 @@ def opened_again(
     if call.event in (
         MOMENT,
         PROMPT,
-    ):  # the host waits for these; the rebuilt file is there for the next call
+    ):  # the host waits for these; the next call uses the rebuilt file
         if call.event == PROMPT:
             detach([*CAPTURE, found.memory, found.root, "prepare"], env)
         return None
@@ -54,14 +54,14 @@ def opened_again(
     except Unreadable:
         pass
     if call.text("session_id") and not call.payload.get("agent_id"):
-        trace.post(found.memory, {**envelope})  # whether this directory is to be captured the child finds out
+        trace.post(found.memory, {**envelope})  # the child checks whether this directory may be captured
     detach([*CAPTURE, found.memory, found.root], env)
     trace.record(found.memory, entry(call, found), nothing=NOTHING)
     return None
 
 
 def prepare_now(found: Place, until: float, env: dict[str, str], *only: str) -> bool:
-    """Whether it was done in time. The child goes on in any case."""
+    """Whether the child finished in time. It continues in any case."""
     import subprocess
 
     command = [sys.executable, *ISOLATED, *CAPTURE, found.memory, found.root, *only]
@@ -77,7 +77,7 @@ def prepare_now(found: Place, until: float, env: dict[str, str], *only: str) -> 
 
 
 def _is_enabled(found: Place) -> bool:
-    """As the application wrote it down; `hot.db` is made of this."""
+    """Whether the project is enabled, from the file that `hot.db` is made from."""
     from holdfast.core.bare_json import loads
 
     try:

@@ -1,4 +1,4 @@
-"""Answers an event of a host: what is injected, what is left for the child to capture, what is prepared again."""
+"""Answers an event of a host: injects lines, leaves an envelope for the child to capture, prepares again if needed."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from holdfast.core import place
 from holdfast.hooks import host_protocol, trace
 from holdfast.hooks.host_protocol import MOMENT, PROMPT, START, STOP, Call
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     from holdfast.core.place import Place
     from holdfast.hooks.prepared import Prepared
     from holdfast.hooks.prompt import Heard
     from holdfast.hooks.start_lines import Told
 
-MOST_CONTEXT = 9_000  # characters; Claude Code takes 9,900 and puts longer ones into a file
+MOST_CONTEXT = 9_000  # characters; Claude Code accepts 9,900 and puts longer text into a file
 
 
 def respond(
     call: Call, problem: str, directories: list[str], found: Place, env: dict[str, str], until: float
 ) -> bytes:
-    """The answer to an event; `until` is when it has to be given."""
+    """The answer to an event; `until` is the deadline."""
     event, payload = call.event, call.payload
     prepared = _opened(call, directories, found, env, until)
     if prepared is None or not prepared.enabled(found):
@@ -34,13 +34,13 @@ def respond(
         return b""
     stale = prepared.meta.get("config") != place.stamp(os.path.join(place.home_of(env), "config.toml"))
     if prepared.excluded(directories):
-        if stale and event != MOMENT:  # perhaps it is no longer
+        if stale and event != MOMENT:  # it may have been enabled since
             from holdfast.core.processes import CAPTURE, detach
 
             detach([*CAPTURE, found.memory, found.root], env)
         return b""
     no_capture, no_inject = prepared.off(directories)
-    if event == MOMENT:  # comes often: what there is to prepare again waits for the stop
+    if event == MOMENT:  # frequent: preparing again waits for the stop
         if stale or no_inject:
             return b""
         from holdfast.hooks import moment
@@ -53,13 +53,13 @@ def respond(
             try:
                 answer, wanted = _prompt(prepared, call, found, stale)
                 answer = _noticed(answer, prepared, call, found)
-            except Exception as error:  # the prompt goes on, and what could not be read is prepared again
+            except Exception as error:  # the prompt continues, and the unreadable file is prepared again
                 _fail(found, call, error)
                 stale = True
-        no_capture = True  # a stop says where to look; a prompt has nothing to add
+        no_capture = True  # a stop leaves an envelope; a prompt has nothing to add
     elif event == START:
         wanted = trace.waiting(found.memory, payload.get("session_id")) and not no_capture
-        if not no_capture:  # first: a session that is killed before it leaves an envelope is lost
+        if not no_capture:  # first: a session killed before it leaves an envelope is lost
             trace.post(found.memory, _envelope(call, directories, env))
         if not (no_capture and no_inject):
             try:
@@ -70,7 +70,7 @@ def respond(
                     prepared = _renewed(prepared, found, env, until, crashed)
                 answer = _start(prepared, call, found, _why_not(stale, no_inject))
                 _begin(prepared, call, found)
-            except Exception as error:  # a session that cannot be told anything is captured all the same
+            except Exception as error:  # the session is captured even if nothing can be injected
                 _fail(found, call, error)
                 stale = True
     else:
@@ -89,7 +89,7 @@ def respond(
 def _opened(
     call: Call, directories: list[str], found: Place, env: dict[str, str], until: float
 ) -> Prepared | None:
-    """The prepared file. Where it cannot be read it is rebuilt, or no stop would ever be captured again."""
+    """The prepared file. An unreadable one is rebuilt, or no stop would ever be captured again."""
     from holdfast.hooks.prepared import Prepared, Unreadable
 
     try:
@@ -101,9 +101,9 @@ def _opened(
 
 
 def _renewed(prepared: Prepared, found: Place, env: dict[str, str], until: float, crashed: bool) -> Prepared:
-    """Prepares again first where current.md was edited by hand, or on another day: old state is marked as such.
+    """Prepares again if current.md was edited by hand, or on a new day, because old state is marked as old.
 
-    Where a session ended without a word, it is captured first: what it left is what this one goes on from.
+    If a session ended without a stop event, it is captured first: this session continues from what it left.
     """
     today = prepared.meta.get("prepared", "")[:10] == time.strftime("%Y-%m-%d", time.gmtime())
     if (
@@ -115,7 +115,7 @@ def _renewed(prepared: Prepared, found: Place, env: dict[str, str], until: float
     from holdfast.hooks.rebuild import prepare_now
 
     if not prepare_now(found, until, env, *([] if crashed else ["prepare"])):
-        return prepared  # what was prepared last is better than nothing
+        return prepared  # an old file is better than none
     return type(prepared)(found.memory)
 
 
@@ -142,14 +142,14 @@ def _start(prepared: Prepared, call: Call, found: Place, reason: str) -> bytes:
 
 
 def _prompt(prepared: Prepared, call: Call, found: Place, stale: bool) -> tuple[bytes, bool]:
-    """The answer, and whether something that a lesson depends on has changed: the child has to look at it."""
+    """The answer, and whether a file that a lesson depends on has changed: the child checks it."""
     from holdfast.hooks.emit import say
     from holdfast.hooks.prompt import Answered, choose, heard_by
 
     prompt = call.text("prompt")
     if not prompt.strip():
         return b"", False
-    # A payload may hold half of a character pair, which SQLite does not take.
+    # A payload may contain a lone surrogate, which SQLite rejects.
     prompt = prompt.encode("utf-8", "replace").decode()
     session = call.text("session_id").encode("utf-8", "replace").decode()
     heard = heard_by(found.memory, session)
@@ -171,7 +171,7 @@ def _prompt(prepared: Prepared, call: Call, found: Place, stale: bool) -> tuple[
 def _after_compaction(
     prepared: Prepared, call: Call, found: Place, heard: Heard
 ) -> tuple[Told | None, dict[str, object]]:
-    """What has to be told again where the host does not say that it forgot, and what the next prompt must know."""
+    """Lines to inject again after a compaction that the host does not report, and trace fields for the next prompt."""
     if call.host not in host_protocol.UNTOLD_COMPACTION:
         return None, {}
     from holdfast.hooks.compaction import lost, read_so_far
@@ -191,7 +191,7 @@ def _begin(prepared: Prepared, call: Call, found: Place) -> None:
 
     try:
         notices.begun(prepared, call, found)
-    except Exception as error:  # the session is only not told what changes around it
+    except Exception as error:  # only the notices about changes are missing then
         confess(found, call.event, error)
 
 
@@ -202,7 +202,7 @@ def _fail(found: Place, call: Call, error: Exception) -> None:
 
 
 def _envelope(call: Call, directories: list[str], env: dict[str, str]) -> dict[str, object]:
-    """Only where to look: no word of the conversation is written before it was redacted."""
+    """Says only where to look: no word of the conversation is written before it is redacted."""
     fields = {"session": "session_id", "transcript": "transcript_path"}
     values = {key: call.text(name)[:4096] for key, name in fields.items()}
     process = host_protocol.process_of(call.host, env)

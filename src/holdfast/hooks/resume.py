@@ -1,4 +1,4 @@
-"""What `holdfast resume` answers, read from what was prepared; None when that is no longer what memory says."""
+"""Answers `holdfast resume` from the prepared file, if that is still up to date with the memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from holdfast.core import place
 from holdfast.hooks import trace
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     from typing import Any
 
@@ -15,9 +15,9 @@ FORMAT = 1
 
 
 def told(directory: str, env: dict[str, str], branch: str | None = None) -> dict[str, Any] | None:
-    """Lines with their reasons for a branch, the one checked out when none is named, and their tokens.
+    """Lines with their reasons for a branch, by default the one checked out, and their tokens.
 
-    None: the application must look itself.
+    None: the prepared answer is out of date, and the application must compute it.
     """
     import time
 
@@ -40,7 +40,7 @@ def told(directory: str, env: dict[str, str], branch: str | None = None) -> dict
         lines, tokens = list(answer["lines"]), int(answer["tokens"])
         reachable = project.reachable([(line["text"], line["reason"]) for line in lines])
         if any(text != line["text"] for line, (text, _) in zip(lines, reachable, strict=True)):
-            return None  # no link here yet: the application says where memory is, within the budget
+            return None  # no link here yet: the application gives the path of the memory, within the budget
         return {"tokens": tokens, "lines": lines}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

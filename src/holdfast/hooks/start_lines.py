@@ -1,4 +1,4 @@
-"""Which prepared lines a session is told at its start, by how it starts and by what it has heard already."""
+"""Chooses the prepared lines for the start of a session, by how it starts and what it has already seen."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 from holdfast.hooks import trace
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     from holdfast.hooks.prepared import Prepared
 
@@ -17,8 +17,8 @@ START_TOKENS = 300
 SINCE_TOKENS = 150
 STUMBLE_TOKENS = 100
 OWN_TOKENS = 150
-ROUNDED_S = 1.0  # the client tells its own past in whole seconds
-TOUCHED_S = 2.0  # Claude Code touches a transcript as it resumes it, just before it asks us
+ROUNDED_S = 1.0  # the client reports times in whole seconds
+TOUCHED_S = 2.0  # Claude Code touches a transcript when it resumes it, just before it calls us
 
 SOURCES = {
     "startup": "startup",
@@ -30,7 +30,7 @@ SOURCES = {
 
 
 class Told:
-    """The lines to say. Without any, `nothing` is the reason; `left_out` are those that did not fit."""
+    """The lines to inject. Without any, `nothing` is the reason; `left_out` counts those that did not fit."""
 
     def __init__(self, lines: Lines, nothing: str = "", left_out: int = 0) -> None:
         self.lines = lines
@@ -49,14 +49,14 @@ def choose(prepared: Prepared, memory: str, payload: dict[str, object], branch: 
     if source == "resume":
         return _resumed(prepared, memory, payload, session, branch)
     lines = prepared.digest("startup", branch)
-    # Some hosts keep what was said at a start only as long as they run.
+    # Some hosts keep the lines of a start only while they run.
     heard = trace.heard(memory, session) if lines and not payload.get("anew") else set()
     new = [line for line in lines if line[0] not in heard]
     return Told(new, "this session was told all of it already" if lines else "nothing is known here yet")
 
 
 def _compacted(prepared: Prepared, session: str, branch: str) -> Told:
-    """What was said before is gone with the rest, so nothing is left out for having been heard."""
+    """The compaction removed the earlier lines, so none is left out for having been seen."""
     stumbles, dropped = fitting(prepared.digest("compact", branch), STUMBLE_TOKENS)
     open_items, dropped_items = fitting(prepared.own(session), OWN_TOKENS)
     return Told(
@@ -70,9 +70,9 @@ def _resumed(prepared: Prepared, memory: str, payload: dict[str, object], sessio
     last = last_at_work(prepared, payload, session)
     if last is None:
         return Told([], "it is not known when this session was last at work")
-    # A fork has a new id and does not say whose history it has. What began later cannot be that session.
+    # A fork has a new id and does not name its parent session. One that began later cannot be the parent.
     changed = prepared.since(last, session, branch, begun=payload.get("source") == "fork")
-    # What it was told after its last answer it has not kept: the client writes that down with the next prompt.
+    # Lines injected after its last answer are lost: the client saves them only with the next prompt.
     heard = trace.heard(memory, session, last + ROUNDED_S) if changed else set()
     new = [line for line in changed if line[0] not in heard]
     lines, dropped = fitting(new, SINCE_TOKENS)
@@ -82,7 +82,7 @@ def _resumed(prepared: Prepared, memory: str, payload: dict[str, object], sessio
 
 
 def last_at_work(prepared: Prepared, payload: dict[str, object], session: str) -> float | None:
-    """When the session was last at work: what the client says, else what was captured, else the transcript's time."""
+    """When the session was last active: from the client, else from capture, else the transcript's time."""
     now = time.time()
     ago = payload.get("seconds_since_last_response")
     if isinstance(ago, (int, float)) and 0 <= ago < now:
@@ -99,12 +99,12 @@ def last_at_work(prepared: Prepared, payload: dict[str, object], session: str) -
 
 
 def fitting(lines: Lines, budget: int) -> tuple[Lines, int]:
-    """The lines until the budget is spent, and how many are left: what matters less is not put in to fill it up."""
+    """The lines until the budget is spent, and how many are left; shorter, less important ones do not fill it up."""
     fitted, used = [], 0
     for line in lines:
         tokens = count_tokens(line[0])
         if tokens > budget:
-            continue  # it would fit nowhere, and must not stand in the way of the others
+            continue  # it never fits, and must not block the others
         if used + tokens > budget:
             break
         used += tokens
@@ -113,7 +113,7 @@ def fitting(lines: Lines, budget: int) -> tuple[Lines, int]:
 
 
 def count_tokens(text: str) -> int:
-    """The same as `core/words.py`, without its expression: pieces of words, of numbers, and single signs."""
+    """The same count as `core/tokens.py`, without a regular expression."""
     count = letters = digits = 0
     for sign in text:
         if "a" <= sign <= "z" or "A" <= sign <= "Z":

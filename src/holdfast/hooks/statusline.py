@@ -1,6 +1,6 @@
-"""One line for Claude Code's status line: what is open here, what the session was told, and what it costs so far.
+"""Prints Claude Code's status line: open work, the lines injected into the session, and its cost so far.
 
-Run at every refresh, so it takes what was prepared and what the host says, and nothing else.
+It runs at every refresh, so it uses only the prepared file and the host's payload.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from holdfast.core import place
 from holdfast.hooks import trace
 from holdfast.hooks.hook import end_in_time, parse, switched_off
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     from typing import Any
 
     from holdfast.hooks.prepared import Prepared
 
 MOST_PAYLOAD = 1 << 20
-LEAST_TOLD = 0.01  # dollars; less is not worth a word
-MOST_TOLD = 1e6  # more is no cost but a fault, and would fill the line
+LEAST_TOLD = 0.01  # dollars; less is not shown
+MOST_TOLD = 1e6  # more is an error, and would fill the line
 
 
 def run() -> None:
-    """The whole process: it ends in time with 0, and prints a line or nothing."""
+    """Runs the whole process: ends in time with exit code 0, and prints a line or nothing."""
     import _thread
 
     _thread.start_new_thread(end_in_time, ())
@@ -64,7 +64,7 @@ def line_for(raw: bytes, env: dict[str, str]) -> str:
 
 
 def _directory(payload: dict[str, Any]) -> str:
-    """Where the session belongs, else where it is."""
+    """The directory that the session belongs to, else the current one."""
     workspace = payload.get("workspace")
     places = workspace if isinstance(workspace, dict) else {}
     for value in (places.get("project_dir"), places.get("current_dir"), payload.get("cwd")):
@@ -85,7 +85,7 @@ def _told(memory: str, session: str) -> str:
 
 
 def _amounts(prepared: Prepared, payload: dict[str, Any], session: str) -> list[str]:
-    """Cost as the host counts it, else as it was last read; time, which is that at work, only when it is unusual."""
+    """The host's cost, else the last recorded one; working time only when it is unusual."""
     kind, cost, minutes = (_prepared(prepared, "running").get(session) or ["", None, None])[:3]
     payload_cost = payload.get("cost")
     live = payload_cost.get("total_cost_usd") if isinstance(payload_cost, dict) else None

@@ -1,4 +1,4 @@
-"""The little that a hook writes, all of it in the project's memory: envelopes, what was injected, what went wrong."""
+"""Everything that a hook writes, all in the project's memory: envelopes, the injection trace, the error log."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 from holdfast.hooks import host_protocol
 
-TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
+TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
@@ -19,37 +19,37 @@ MOST_LOG = 64 * 1024
 MOST_WHY = 256 * 1024
 MOST_ENVELOPES = 512
 MOST_LINE = 64 * 1024
-MOST_QUIET = 40  # lines that told nothing: they only repeat the total
+MOST_QUIET = 40  # entries without lines: they only repeat the total
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
-# Hooks of one agent in both scopes run at the same moment, and none can have read what the other is about to say.
-CLAIMS = "claims"  # a folder of the memory, with an empty file for what a hook says just now
-HELD_S = 3.0  # no hook lives longer: one that starts later has read what was said
+# An agent's hooks in both scopes run at the same time, and neither can read what the other is about to inject.
+CLAIMS = "claims"  # a folder of the memory, with an empty file for each text that a hook is injecting
+HELD_S = 3.0  # no hook lives longer: a later one has read the trace
 CLAIMED = "another hook of this agent says it at this moment"
-SEEN = "seen"  # a folder of the memory: how things stood when each session began
-REST_S = 300.0  # between two looks at what changed since
+SEEN = "seen"  # a folder of the memory: the state when each session began
+REST_S = 300.0  # seconds between two checks for changes
 
 
 class Full(Exception):
-    """The inbox holds so many envelopes that no child can be emptying it."""
+    """The inbox has so many envelopes that no child can be emptying it."""
 
 
 def log(memory: str, text: str) -> None:
-    """One line for `holdfast doctor`."""
+    """Logs one line for `holdfast doctor`."""
     line = f"{_now()} {' '.join(text.split())[:500]}\n"
     _append(os.path.join(memory, "hook.log"), line.encode("utf-8", "replace"), MOST_LOG)
 
 
 def explain(memory: str, entry: dict[str, object]) -> None:
-    """One line for `holdfast why`."""
+    """Appends one entry for `holdfast why`."""
     from holdfast.core.bare_json import dumps
 
     session, tokens = entry.get("session"), entry.get("tokens")
     if isinstance(session, str) and (
         total := spent(memory, session) + (tokens if isinstance(tokens, int) else 0)
     ):
-        entry = {**entry, "total": total}  # so that it is known when older lines are gone
+        entry = {**entry, "total": total}  # so that it outlives older entries
     line = dumps({"time": _now(), **entry}, ensure_ascii=False) + "\n"
     _append(os.path.join(memory, "why.jsonl"), line.encode("utf-8", "replace"), MOST_WHY)
 
@@ -61,7 +61,7 @@ def record(
     tokens: int = 0,
     **more: object,
 ) -> None:
-    """The line for `holdfast why` on what a hook said: `about` is its `entry`, `lines` are texts with their reasons."""
+    """Appends the entry for an injection: `about` is its `entry`, `lines` are texts with their reasons."""
     explain(memory, {**about, "tokens": tokens, "lines": with_reasons(lines), **more})
 
 
@@ -70,9 +70,9 @@ def with_reasons(lines: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
 
 
 def heard(memory: str, session: str, until: float | None = None, agent: str = "") -> set[str]:
-    """What a session was told since its last compaction, and before a time; a torn or foreign line says nothing.
+    """The lines injected into a session since its last compaction, and before a time; ignores torn or foreign entries.
 
-    A subagent (`agent`) has a context of its own, so what was told to it the others have not heard.
+    A subagent (`agent`) has its own context, so the others have not seen its lines.
     """
     last = "~" if until is None else moment(until)
     texts: set[str] = set()
@@ -90,10 +90,10 @@ def heard(memory: str, session: str, until: float | None = None, agent: str = ""
 
 
 def spent(memory: str, session: str) -> int:
-    """The tokens of all that a session was told, with its subagents: what it may still be told depends on it.
+    """The tokens injected into a session and its subagents, which limit further injections.
 
-    Each line has the total so far, which outlives older lines; hooks that ran at once may not have seen each other, so
-    what the lines themselves add up to counts where it is more.
+    Each entry has the total so far, which outlives older entries. Concurrent hooks may not have seen each other, so the
+    sum of the entries counts if it is larger.
     """
     largest_total = added = 0
     for entry in told_to(memory, session):
@@ -106,7 +106,7 @@ def spent(memory: str, session: str) -> int:
 
 
 def lines_told(memory: str, session: str) -> int:
-    """How many lines a session was told, as far as the trace goes back."""
+    """How many lines were injected into a session, as far as the trace goes back."""
     return sum(
         len(lines) for entry in told_to(memory, session) if isinstance(lines := entry.get("lines"), list)
     )
@@ -114,11 +114,11 @@ def lines_told(memory: str, session: str) -> int:
 
 _read: dict[
     tuple[str, str], tuple[object, list[dict[str, Any]]]
-] = {}  # what was read last, until the file changes
+] = {}  # a cache of the last read, until the file changes
 
 
 def told_to(memory: str, session: str) -> list[dict[str, Any]]:
-    """A session's lines of the trace, the newest first; of many that told nothing only the newest are read."""
+    """A session's trace entries, newest first; of many without lines only the newest are read."""
     if not session:
         return []
     path = os.path.join(memory, "why.jsonl")
@@ -160,7 +160,7 @@ def _entries(path: str, session: str) -> list[dict[str, Any]]:
 
 
 def _whole(path: str) -> bytes:
-    """A trace, with the file that was moved aside when it was full: twice `MOST_WHY` at most."""
+    """A trace with its rotated predecessor: at most twice `MOST_WHY` bytes."""
     data = b""
     for name in (path, f"{path}.1"):
         try:
@@ -172,7 +172,7 @@ def _whole(path: str) -> bytes:
 
 
 def post(memory: str, envelope: dict[str, object]) -> None:
-    """An envelope, whole or not at all. Its name begins with the session, which `waiting` relies on."""
+    """Writes an envelope atomically. Its name begins with the session, which `waiting` relies on."""
     from holdfast.core.bare_json import dumps
 
     inbox = os.path.join(memory, "inbox")
@@ -183,7 +183,7 @@ def post(memory: str, envelope: dict[str, object]) -> None:
     make_folder(inbox)
     try:
         letter = dumps({"format": 1, "time": time.time(), **envelope}, ensure_ascii=False)
-        # Half of a character pair, as a folder's name in another encoding becomes, would make it unreadable.
+        # A lone surrogate, from a folder name in another encoding, would make it unreadable.
         _write(temporary, letter.encode("utf-8", "replace"), _NEW)
         os.replace(temporary, final)
     except BaseException:
@@ -202,13 +202,13 @@ def envelopes(memory: str) -> list[str]:
 
 
 def waiting(memory: str, session: object) -> bool:
-    """Whether another session's envelope lies there: it was killed, or the child that worked for it was."""
+    """Whether another session's envelope is in the inbox: the session or its child process was killed."""
     prefix = session_name(session) + "."
     return any(not name.startswith(prefix) for name in envelopes(memory))
 
 
 def ended(memory: str, session: object = None) -> bool:
-    """Whether another session is over and still to be read: it said so, or its process is gone."""
+    """Whether another session has ended and is not captured yet: it reported its end, or its process is gone."""
     prefix = session_name(session) + "." if session is not None else "\n"
     last: dict[str, str] = {}
     for name in sorted(envelopes(memory), key=lambda name: name.partition(".")[2]):
@@ -226,7 +226,9 @@ def _is_over(path: str) -> bool:
         process = letter["process"]
         if letter["event"] == "SessionEnd":
             return True
-        if not isinstance(process, int) or process < 1 or os.name == "nt":  # there a signal 0 would end it
+        if (
+            not isinstance(process, int) or process < 1 or os.name == "nt"
+        ):  # on Windows signal 0 would kill it
             return False
         from holdfast.core.processes import runs
 
@@ -236,13 +238,13 @@ def _is_over(path: str) -> bool:
 
 
 def session_name(session: object) -> str:
-    """A session's id as part of a file name: a payload is not asked to be honest."""
+    """A session's id, made safe for a file name: payloads are untrusted."""
     text = session if isinstance(session, str) else ""
     return "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in text[:64]) or "unknown"
 
 
 def make_folder(path: str) -> None:
-    """A folder that only this user can read, unless it is there."""
+    """Creates a folder that only this user can read, unless it exists."""
     try:
         os.mkdir(path, 0o700)
     except FileExistsError:
@@ -261,7 +263,7 @@ def _append(path: str, line: bytes, most: int) -> None:
 def _write(path: str, data: bytes, flags: int) -> None:
     descriptor = os.open(path, flags, 0o600)
     try:
-        # One write: lines of hooks that run at the same time stay whole.
+        # One write: lines of concurrent hooks stay whole.
         if os.write(descriptor, data) != len(data):
             raise OSError(f"{path}: the disk took only a part")
     finally:
@@ -277,18 +279,18 @@ def _now() -> str:
 
 
 def is_first(lines: list[tuple[str, str]], call: Call, found: Place) -> bool:
-    """Whether no other hook is saying these lines to this session now. The first hook that asks says them."""
+    """Whether no other hook is injecting these lines into this session now. The first hook that asks injects them."""
     claim_parts = [call.text("agent_id"), call.event]
-    if call.event == host_protocol.START:  # a run may be over, and go on in another process, within a second
+    if call.event == host_protocol.START:  # a run may end and resume in another process within a second
         claim_parts.append(str(host_protocol.process_of(call.host, os.environ)))
     claimed = "\n".join([*claim_parts, *(line for line, _ in lines)]).encode("utf-8", "replace")
-    # The same number in every process, which the hash of a text is not, and nothing is loaded for it.
+    # Unlike the hash of a str, this is the same in every process, and it needs no import.
     name = f"{session_name(call.text('session_id'))}.{hash(int.from_bytes(claimed, 'big')):x}"
     folder = os.path.join(found.memory, CLAIMS)
     try:
         if not _claim(os.path.join(folder, name)):
             return False
-        if call.text("source") == "compact":  # what was said before is gone, and may be said again at once
+        if call.text("source") == "compact":  # earlier lines are lost, and may be injected again at once
             _release(folder, name)
     except OSError:
         pass  # twice is better than never
@@ -315,7 +317,7 @@ def _claim(path: str) -> bool:
 
 
 def _cleared(path: str) -> bool:
-    """Removes a claim that is too old to be held. Of several hooks that try, none removes a new one."""
+    """Removes an expired claim. Concurrent hooks never remove a new one."""
     aside = f"{path}.{os.getpid()}"
     try:
         if _is_held(path):
@@ -326,7 +328,7 @@ def _cleared(path: str) -> bool:
             return False
         os.unlink(aside)
     except FileNotFoundError:
-        pass  # another hook has
+        pass  # another hook has removed it
     return True
 
 
@@ -339,7 +341,7 @@ def seen(memory: str, call: Call) -> str:
 
 
 def is_time(path: str) -> bool:
-    """Whether the last look was long enough ago."""
+    """Whether the last check was long enough ago."""
     try:
         return not 0 <= time.time() - os.stat(path).st_mtime < REST_S
     except OSError:
