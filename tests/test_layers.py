@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "holdfast"
 MODULES = sorted(SOURCE.rglob("*.py"))
 LONGEST_MODULE = 500
-LARGEST_ROOM = 9_800  # lines; the aim is 9,000
+LARGEST_ROOM = 9_000  # lines
 
 # Modules that load others by name. Everything else says what it needs in an import statement.
 LOADS_BY_NAME = {
