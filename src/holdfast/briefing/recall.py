@@ -84,8 +84,8 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
     if not (says_something(task) or may_go_on(task) or period):
         return Briefing(budget=budget, tokens=0, lines=())
     found_hits = search(machine, project, task, CANDIDATES, _TOLD, floor=FLOOR)
-    if not found_hits and (translated := in_english(task)) != task:
-        found_hits, task = search(machine, project, translated, CANDIDATES, _TOLD, floor=FLOOR), translated
+    if not found_hits and (text := in_english(task)) != task:
+        found_hits, task = search(machine, project, text, CANDIDATES, _TOLD, floor=FLOOR), text
     judgement = explain_kind(task, (), ())
     weights = weights_for(task, judgement.kind)
     own_hits = _that_speak(task, _that_count(machine, project, found_hits))
@@ -121,8 +121,8 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
         most, least = int(budget * _SHARE_OF_FILES), LEAST_FILE if all_lines else ALONE_FILE
         files = _files(machine, project, task, most, least)
     lines = choose_lines(budget - sum(count_tokens(line.text) for line in files))
-    lines_text = "\n".join(line.text for line in lines)
-    more = [line for line in files if line.text not in lines_text]
+    text = "\n".join(line.text for line in lines)
+    more = [line for line in files if line.text not in text]
     return _briefing([*lines, *more] or all_lines, budget)
 
 

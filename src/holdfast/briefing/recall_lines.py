@@ -65,16 +65,14 @@ class FoundSession(Struct, frozen=True):
 
     @classmethod
     def of(cls, hit: Hit) -> FoundSession:
-        session_text = decoded(hit.data)
-        if not isinstance(session_text, SessionText):
+        parsed = decoded(hit.data)
+        if not isinstance(parsed, SessionText):
             return cls(_flat(hit.text), "", (), (), ())
         passage = _flat(hit.text)
-        files = tuple(file for file in session_text.files if file in passage)
-        commits = tuple(
-            flat for commit in session_text.commits if (flat := _flat(commit)) and flat in passage
-        )
-        parts = (part for part in _SENTENCE.split(_flat(session_text.summary)) if part in passage)
-        return cls(_flat(session_text.goal), session_text.outcome, tuple(parts), files, commits)
+        files = tuple(file for file in parsed.files if file in passage)
+        commits = tuple(flat for commit in parsed.commits if (flat := _flat(commit)) and flat in passage)
+        parts = (part for part in _SENTENCE.split(_flat(parsed.summary)) if part in passage)
+        return cls(_flat(parsed.goal), parsed.outcome, tuple(parts), files, commits)
 
     @property
     def label(self) -> str:

@@ -104,8 +104,8 @@ class QueryEvidence(Struct, frozen=True):
 
     def fits(self, least: float) -> bool:
         """Whether anything answers: by a word, by its id, or by meaning alone."""
-        held = self.by_passage or self.by_whole or self.named
-        return bool(held) or max(self.cosines.values(), default=0.0) >= least
+        has_match = self.by_passage or self.by_whole or self.named
+        return bool(has_match) or max(self.cosines.values(), default=0.0) >= least
 
     @property
     def is_short_of_words(self) -> bool:
@@ -123,8 +123,8 @@ class QueryEvidence(Struct, frozen=True):
 
     def claim(self, candidate: Candidate, coverage: float, cosine: float) -> Claim:
         numbers = [passage for passage, _, _ in candidate.passages]
-        held = max(numbers, key=lambda number: (self.by_passage.get(number, 0.0), -number))
-        return Claim(held, coverage, cosine if self.cosines else None)
+        best_passage = max(numbers, key=lambda number: (self.by_passage.get(number, 0.0), -number))
+        return Claim(best_passage, coverage, cosine if self.cosines else None)
 
     def best_passage(self, candidate: Candidate) -> tuple[int, int, int]:
         def worth(place: tuple[int, int, int]) -> tuple[float, int]:
@@ -159,11 +159,11 @@ class Candidates:
         """Row number → BM25; in a handful of texts the sum over words, each times its factor."""
         if not factors:
             return self._matching(table, words, scope)
-        found: dict[int, float] = {}
+        scores: dict[int, float] = {}
         for word, factor in zip(words, factors, strict=True):
             for number, value in self._matching(table, [word], scope).items():
-                found[number] = found.get(number, 0.0) + value * factor
-        return found
+                scores[number] = scores.get(number, 0.0) + value * factor
+        return scores
 
     def _matching(self, table: str, words: Sequence[str], scope: Scope) -> dict[int, float]:
         if not words:
@@ -185,7 +185,7 @@ class Candidates:
     def holding(self, signs: Sequence[str], chosen: Chosen, scope: Scope) -> dict[int, float]:
         """Passage → how many of some signs it is the first of its chunk to hold, as if they were all the words."""
         condition, values = scope.condition()
-        found: dict[int, float] = {}
+        scores: dict[int, float] = {}
         for sign in signs:
             statement = (
                 "SELECT n, instr(text, ?) AS place FROM chunk "
@@ -194,8 +194,8 @@ class Candidates:
             for number, place in self._db.ask(statement, [sign, *values]).fetchall():
                 first = "SELECT n FROM passage WHERE chunk = ? AND start < ? ORDER BY start DESC LIMIT 1"
                 passage = self._db.number(first, (number, place))
-                found[passage] = found.get(passage, 0.0) + chosen.passage_weight / len(signs)
-        return found
+                scores[passage] = scores.get(passage, 0.0) + chosen.passage_weight / len(signs)
+        return scores
 
     def by_meaning(self, question: Query) -> dict[int, float]:
         """Passage → cosine, for the nearest ones."""
@@ -234,15 +234,15 @@ class Candidates:
         """Those of some passages whose chunks may answer, in the order given, until there are enough."""
         condition, values = scope.condition()
         inside: list[int] = []
-        for some in portions(passages):
-            marks = ", ".join("?" * len(some))
+        for portion in portions(passages):
+            marks = ", ".join("?" * len(portion))
             # A cross join is taken as written: SQLite would rather go through all chunks of a kind.
             statement = (
                 "SELECT passage.n FROM passage CROSS JOIN chunk ON chunk.n = passage.chunk "
                 f"WHERE passage.n IN ({marks}) AND {condition}"
             )
-            found = {n for (n,) in self._db.ask(statement, [*some, *values])}
-            inside += [number for number in some if number in found]
+            in_scope = {n for (n,) in self._db.ask(statement, [*portion, *values])}
+            inside += [number for number in portion if number in in_scope]
             if len(inside) >= 2 * _BY_MEANING:
                 break
         return inside
@@ -260,21 +260,21 @@ class Candidates:
     def named(self, question: Query) -> set[int]:
         """Chunks whose id is said in the question; of `sort:id` the id alone will do, or the first of its signs."""
         words = {word.strip("\"'`()[]<>,;:!?.…") for word in question.text[:2000].split()[:50]} - {""}
-        said = {word for word in words if len(words) == 1 or _LOOKS_LIKE_AN_ID.search(word)}
-        said |= {word[0].upper() + word[1:].lower() for word in said if _LETTER_AND_HASH.fullmatch(word)}
+        ids = {word for word in words if len(words) == 1 or _LOOKS_LIKE_AN_ID.search(word)}
+        ids |= {word[0].upper() + word[1:].lower() for word in ids if _LETTER_AND_HASH.fullmatch(word)}
         condition, values = question.scope.condition()
-        marks = ", ".join("?" * len(said))
+        marks = ", ".join("?" * len(ids))
         statement = f"SELECT n FROM chunk WHERE id IN ({marks}) AND {condition}"
-        found = {n for (n,) in self._db.ask(statement, [*sorted(said), *values])}
-        for word in said:
+        numbers = {n for (n,) in self._db.ask(statement, [*sorted(ids), *values])}
+        for word in ids:
             if _BEGINS_AN_ID.fullmatch(word):
                 for sort in _SORTS_OF_SESSION:
                     statement = (
                         f"SELECT n FROM chunk WHERE id >= ? AND id < ? AND {condition} LIMIT {_MOST_ALIKE}"
                     )
                     start = f"{sort}:{word.lower()}"
-                    found |= {n for (n,) in self._db.ask(statement, [start, f"{start}\uffff", *values])}
-        return found
+                    numbers |= {n for (n,) in self._db.ask(statement, [start, f"{start}\uffff", *values])}
+        return numbers
 
     def of(self, passages: Sequence[int], chunks: Sequence[int], scope: Scope) -> dict[int, Candidate]:
         numbers = set(chunks)
@@ -319,11 +319,11 @@ def hit_of(
         statement, (one.number,)
     )
     _, start, stop = one.best
-    shown = evidence.chosen.shown
+    shown_terms = evidence.chosen.shown
     if stop - start > _LONGEST_SHOWN:
-        start, stop = lexical.around(shown, text, start, stop, _LONGEST_SHOWN)
+        start, stop = lexical.around(shown_terms, text, start, stop, _LONGEST_SHOWN)
     passage = text[start:stop].strip() if (start, stop) != (0, len(text)) else text
-    words = lexical.held(shown, f"{title} {passage}", _REASON_WORDS)
+    words = lexical.held(shown_terms, f"{title} {passage}", _REASON_WORDS)
     words = words or [sign for sign in evidence.signs if sign in passage]
     meaning = f"{one.cosine:.2f}" if one.cosine >= _TELLING_COSINE else ""
     grounds = Grounds(one.number in evidence.named, tuple(words), meaning, is_weak)

@@ -123,19 +123,19 @@ class Database:
 
     def row(self, statement: str, values: Sequence[object] = ()) -> tuple[int, ...] | None:
         try:
-            found: tuple[int, ...] | None = self.ask(statement, values).fetchone()
-            return found
+            first_row: tuple[int, ...] | None = self.ask(statement, values).fetchone()
+            return first_row
         except sqlite3.Error as error:
             raise refused(self.path, error) from error
 
     def number(self, statement: str, values: Sequence[object] = ()) -> int:
         """The single number that a question has for an answer; 0 for none."""
-        found = self.row(statement, values)
-        return found[0] or 0 if found else 0
+        row = self.row(statement, values)
+        return row[0] or 0 if row else 0
 
     def meta(self, key: str) -> str:
-        found = self.row("SELECT value FROM meta WHERE key = ?", (key,))
-        return str(found[0]) if found else ""
+        row = self.row("SELECT value FROM meta WHERE key = ?", (key,))
+        return str(row[0]) if row else ""
 
     def set_meta(self, key: str, value: str) -> None:
         self.ask("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))

@@ -62,17 +62,17 @@ def is_in_parts(word: str) -> bool:
 
 def joined(pieces: Iterable[str], text: str) -> list[str]:
     """Pairs as the longest runs of them that a text has, in its order: `缓存, 存失, 失效` is `缓存失效`."""
-    known = set(pieces)
-    found: list[str] = []
+    pair_set = set(pieces)
+    runs: list[str] = []
     for match in _RUN.finditer(text):
         run, start = match[0], -1
         for at in range(len(run)):
-            if run[at : at + _PAIR] in known:
+            if run[at : at + _PAIR] in pair_set:
                 start = at if start < 0 else start
             elif start >= 0:
-                found.append(run[start : at + 1])
+                runs.append(run[start : at + 1])
                 start = -1
-    return sorted(dict.fromkeys(found), key=len, reverse=True)
+    return sorted(dict.fromkeys(runs), key=len, reverse=True)
 
 
 def is_pair(term: str) -> bool:
@@ -107,12 +107,12 @@ _NOT_ALNUM = lazy_regex(r"[\W_]")
 
 def names(text: str) -> str:
     """The content of the `names` column for a text."""
-    found = []
+    wanted = []
     for number, name in enumerate(_names(composed(text))):
         if number >= _MOST_NAMES:
             break
-        found.append(name)
-    return " ".join(found)
+        wanted.append(name)
+    return " ".join(wanted)
 
 
 def _names(text: str) -> Iterator[str]:
@@ -174,12 +174,12 @@ def query_terms(query: str) -> list[str]:
     small = _small_words_of(words)
     # `phase 2` is not `phase 3`; in a long text digits number its points, and a letter alone is a part of something.
     is_short = len(words) <= _SHORT_QUESTION
-    telling = [
+    content_words = [
         word
         for word in words
         if word not in small and (len(word) > 1 or not word.isascii() or (is_short and word.isdigit()))
     ]
-    terms = [*(telling or words), *_names(query)]
+    terms = [*(content_words or words), *_names(query)]
     return list(dict.fromkeys(terms))
 
 
@@ -199,13 +199,13 @@ def _small_words_of(words: Iterable[str]) -> frozenset[str]:
     """English ones, and another language's if a question has two of them: one alone (os, die) may be a name."""
     from holdfast.core.stopwords import OTHER_LANGUAGES
 
-    said = frozenset(words)
+    question_words = frozenset(words)
     english = _small_words()
-    foreign = said - english
-    for small in OTHER_LANGUAGES.values():
-        hits = len(foreign & small)
-        if hits > 1 and 2 * hits >= len(said & english):
-            english |= small
+    foreign = question_words - english
+    for language_words in OTHER_LANGUAGES.values():
+        hits = len(foreign & language_words)
+        if hits > 1 and 2 * hits >= len(question_words & english):
+            english |= language_words
     return english
 
 
@@ -237,12 +237,12 @@ def differ_by_a_slip(written: str, known: str) -> bool:
     start = 0
     while start < min(len(written), len(known)) and written[start] == known[start]:
         start += 1
-    rest, other = written[start:], known[start:]
+    written_rest, known_rest = written[start:], known[start:]
     return (
-        rest[1:] == other[1:]
-        or rest[1:] == other
-        or rest == other[1:]
-        or (rest[:2] == other[:2][::-1] and rest[2:] == other[2:])
+        written_rest[1:] == known_rest[1:]
+        or written_rest[1:] == known_rest
+        or written_rest == known_rest[1:]
+        or (written_rest[:2] == known_rest[:2][::-1] and written_rest[2:] == known_rest[2:])
     )
 
 
@@ -270,23 +270,23 @@ def held(terms: Iterable[tuple[str, str]], text: str, most: int) -> list[str]:
     A word that was written otherwise is '', and shown as the text has it.
     """
     plain, with_parts = _folded(text), ""
-    found = []
-    for word, kept in terms:
-        stem = kept if kept.isascii() else _folded(kept)
+    matches = []
+    for word, indexed in terms:
+        stem = indexed if indexed.isascii() else _folded(indexed)
         if _root(stem).partition(_SIGN)[0] not in plain:  # most are not: the pattern is not even tried
             continue
         pattern = as_pattern(stem)
         match = re.search(pattern, plain)
         if match:
-            found.append(apart(match[0])[0] if _SIGN in stem or not word else word)
+            matches.append(apart(match[0])[0] if _SIGN in stem or not word else word)
             continue
         with_parts = with_parts or _folded(names(text))
         if match := re.search(pattern, with_parts):  # inside a name, or of a script without spaces
-            found.append(shown(match[0]) if _SIGN in stem or not word else word)
-    if any(is_pair(word) for word in found):
-        whole = joined(found, composed(text))
-        found = [*(word for word in found if not is_pair(word)), *(whole or found)]
-    alone = [word for word in found if not any(word != other and word in other for other in found)]
+            matches.append(shown(match[0]) if _SIGN in stem or not word else word)
+    if any(is_pair(word) for word in matches):
+        joined_pairs = joined(matches, composed(text))
+        matches = [*(word for word in matches if not is_pair(word)), *(joined_pairs or matches)]
+    alone = [word for word in matches if not any(word != longer and word in longer for longer in matches)]
     return list(dict.fromkeys(alone))[:most]
 
 

@@ -93,16 +93,20 @@ def period_in(question: str, now: datetime) -> Period | None:
     if not any(sign in lowered for sign in _SIGNS):
         return None  # nearly every question ends here, before a pattern is compiled
     today = now.astimezone().date()
-    found = _first(text, today)
-    if found is None:
+    mention = _first(text, today)
+    if mention is None:
         return None
-    begin, end, first, last = found.begin, found.end, found.first, found.last
-    if (more := _TO.match(text, end)) and (other := _first(text[more.end() :], today)) and other.begin == 0:
-        first, last, end = min(first, other.first), max(last, other.last), more.end() + other.end
-    if said := _SINCE.search(text[:begin]):
-        if said[1].lower() not in ("since", "after"):
+    begin, end, first, last = mention.begin, mention.end, mention.first, mention.last
+    if (
+        (connector := _TO.match(text, end))
+        and (second := _first(text[connector.end() :], today))
+        and second.begin == 0
+    ):
+        first, last, end = min(first, second.first), max(last, second.last), connector.end() + second.end
+    if preposition := _SINCE.search(text[:begin]):
+        if preposition[1].lower() not in ("since", "after"):
             return None  # all that was before is no period that anybody looks through
-        first, last = (first if said[1].lower() == "since" else last + timedelta(days=1)), today
+        first, last = (first if preposition[1].lower() == "since" else last + timedelta(days=1)), today
     if first > last:
         return None
     lead = _LEADING.search(text[:begin])
@@ -125,9 +129,9 @@ def _first(text: str, today: date) -> _Found | None:
                 continue
             if first is None or last is None or first > today:
                 continue
-            found = _Found(match.start(), match.end(), first, last)
-            if best is None or (found.begin, -found.end) < (best.begin, -best.end):
-                best = found
+            candidate = _Found(match.start(), match.end(), first, last)
+            if best is None or (candidate.begin, -candidate.end) < (best.begin, -best.end):
+                best = candidate
             break
     return best
 

@@ -54,9 +54,9 @@ def nearest(matrix: Bytes, query: Floats, most: int, leading: Leading | None) ->
     if leading is None or len(matrix) <= EXHAUSTIVE:
         return nearest_of_all(matrix, query, most, None)
     first = leading.of(matrix)
-    kept = max(_KEPT_LEAST, len(matrix) // _KEPT_SHARE, 2 * most)
-    near = largest(products(first, query[: first.shape[1]]), kept)
-    return nearest_of_all(matrix, query, most, near)
+    row_count = max(_KEPT_LEAST, len(matrix) // _KEPT_SHARE, 2 * most)
+    rows = largest(products(first, query[: first.shape[1]]), row_count)
+    return nearest_of_all(matrix, query, most, rows)
 
 
 def nearest_of_all(matrix: Bytes, query: Floats, most: int, rows: Rows | None) -> tuple[Rows, Floats]:
@@ -82,12 +82,12 @@ def products(matrix: Bytes, vector: Floats, rows: Rows | None = None) -> Floats:
 
     threads = max(1, min(os.cpu_count() or 1, _MOST_THREADS, count // _ROWS_FOR_A_THREAD))
     places = [count * part // threads for part in range(threads + 1)]
-    others = [Thread(target=scan, args=place) for place in pairwise(places[1:])]
-    for other in others:
-        other.start()
+    workers = [Thread(target=scan, args=place) for place in pairwise(places[1:])]
+    for worker in workers:
+        worker.start()
     scan(places[0], places[1])
-    for other in others:
-        other.join()
+    for worker in workers:
+        worker.join()
     return values
 
 

@@ -98,8 +98,8 @@ class Lookup:
         for number in numbers:
             statement = "SELECT n, start, stop FROM passage WHERE chunk = ? ORDER BY start LIMIT 1"
             (first,) = self._db.ask(statement, (number,))
-            one = Ranked(1.0, number, first, 0.0, None)
-            hits.append(hit_of(self._db, one, nothing, is_weak=False, otherwise="its date"))
+            ranked = Ranked(1.0, number, first, 0.0, None)
+            hits.append(hit_of(self._db, ranked, nothing, is_weak=False, otherwise="its date"))
         return hits
 
     def _evidence(self, question: Query) -> QueryEvidence:
@@ -122,11 +122,15 @@ class Lookup:
         """Chunk → the evidence for it, as far as it matters."""
         if floor > 0 and not lexical.says_something(question.text):
             # A search for `next` means that word; `ok, thanks` is not a task.
-            return {one.number: 0.0 if one.claim is not None else math.inf for one in ranked}
+            return {
+                candidate.number: 0.0 if candidate.claim is not None else math.inf for candidate in ranked
+            }
         least = min(floor, FITTING) if floor > 0 else FITTING
-        claims = [one.claim for one in ranked]
-        left = remaining_evidence(self._db, chosen, question.scope.condition(), claims, least, question.lift)
-        return {one.number: rest for one, rest in zip(ranked, left, strict=True)}
+        claims = [candidate.claim for candidate in ranked]
+        remaining = remaining_evidence(
+            self._db, chosen, question.scope.condition(), claims, least, question.lift
+        )
+        return {candidate.number: evidence for candidate, evidence in zip(ranked, remaining, strict=True)}
 
     def _newest(self, before: float | None) -> float:
         """The moment of the newest chunk; who asks as of a day in the past has nothing newer."""

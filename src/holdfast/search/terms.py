@@ -91,15 +91,15 @@ def spans(text: str) -> list[tuple[int, int]]:
     """Where the passages begin and end; they cover the text without gaps."""
     if len(text) <= _SHORT:
         return [(0, len(text))]
-    found: list[tuple[int, int]] = []
+    passages: list[tuple[int, int]] = []
     start = last = 0
     for place in _pieces(text):
         if place - start > _aim(start) and last > start:
-            found.append((start, last))
+            passages.append((start, last))
             start = last
         last = place
-    found.append((start, len(text)))
-    return found
+    passages.append((start, len(text)))
+    return passages
 
 
 def _pieces(text: str) -> Iterator[int]:
@@ -147,7 +147,7 @@ def is_slip(written: str, stem: str, known: str) -> bool:
     if len(known) < _LEAST_BEFORE_ENDING or not written.startswith(known):
         return False
     ending = written[len(known) :]
-    return any(differ_by_a_slip(ending, one) for one in _ENDINGS)
+    return any(differ_by_a_slip(ending, suffix) for suffix in _ENDINGS)
 
 
 def is_other_word(embedder: Embedder | None, written: str, known: str) -> bool:
@@ -155,8 +155,8 @@ def is_other_word(embedder: Embedder | None, written: str, known: str) -> bool:
     knows = getattr(embedder, "knows", None)
     if embedder is None or knows is None or not knows(written):
         return False
-    one, other = (array("b", vector) for vector in embedder.embed([written, known]))
-    return sum(a * b for a, b in zip(one, other, strict=True)) < _SAME_WORD * UNIT**2
+    written_vector, known_vector = (array("b", vector) for vector in embedder.embed([written, known]))
+    return sum(a * b for a, b in zip(written_vector, known_vector, strict=True)) < _SAME_WORD * UNIT**2
 
 
 _COMMON = 0.1  # share of passages above which a word is dropped when others remain
@@ -206,8 +206,8 @@ class Terms:
         stems = self._stems(terms[:2000])
         counts = {term: self._frequency("passage_word", stem) for term, stem in stems.items()}
         mended = self._mend_spelling(stems, counts)
-        known = sorted((term for term in stems if counts[term]), key=lambda term: counts[term])
-        chosen = self._affordable(known, counts)
+        found_terms = sorted((term for term in stems if counts[term]), key=lambda term: counts[term])
+        chosen = self._affordable(found_terms, counts)
         unknown = [term for term in stems if not counts[term]][: lexical.MOST_TERMS - len(chosen)]
         weighed = list(dict.fromkeys(stems[term] for term in (*chosen, *unknown)))
         weight = self._weight(weighed, "passage_word", self._passages)
@@ -247,8 +247,8 @@ class Terms:
     def _factors(self, stems: Sequence[str], table: str, texts: int) -> list[float]:
         if not 0 < texts < _FEWEST:
             return []
-        held = [self._frequency(table, stem) for stem in stems]
-        return [inverse_frequency(_FEWEST, count) / inverse_frequency(texts, count) for count in held]
+        frequencies = [self._frequency(table, stem) for stem in stems]
+        return [inverse_frequency(_FEWEST, count) / inverse_frequency(texts, count) for count in frequencies]
 
     def _refresh(self) -> None:
         seen = self._db.changes_seen()
@@ -261,11 +261,11 @@ class Terms:
 
     def _frequency(self, table: str, stem: str) -> int:
         """How many passages, or long chunks, hold a stem."""
-        known = self._frequencies.get((table, stem))
-        if known is None:
-            known = self._db.number(f"SELECT doc FROM {table} WHERE term = ?", (stem,))
-            self._frequencies[table, stem] = known
-        return known
+        frequency = self._frequencies.get((table, stem))
+        if frequency is None:
+            frequency = self._db.number(f"SELECT doc FROM {table} WHERE term = ?", (stem,))
+            self._frequencies[table, stem] = frequency
+        return frequency
 
     def _stems(self, terms: Sequence[str]) -> dict[str, str]:
         """Each term with the form under which FTS5 keeps it: FTS5 itself is asked, through a table in memory."""
@@ -275,8 +275,10 @@ class Terms:
         self._db.ask("DELETE FROM temp.said")
         for number, term in enumerate(terms):
             self._db.ask("INSERT INTO temp.said (rowid, term) VALUES (?, ?)", (number + 1, term))
-        found = {terms[doc - 1]: stem for stem, doc in self._db.ask("SELECT term, doc FROM temp.said_word")}
-        return {term: found[term] for term in terms if term in found}
+        stem_by_term = {
+            terms[doc - 1]: stem for stem, doc in self._db.ask("SELECT term, doc FROM temp.said_word")
+        }
+        return {term: stem_by_term[term] for term in terms if term in stem_by_term}
 
     def _mend_spelling(self, stems: dict[str, str], counts: dict[str, int]) -> set[str]:
         """A word that nothing holds stands for the most frequent one a slip away, if it is no word itself."""

@@ -77,10 +77,10 @@ class VectorFile:
 
     def sweep(self, stem: str) -> None:
         """Remove the files of earlier generations; who has one mapped keeps it until he is done."""
-        for other in self.path.parent.glob(f"{stem}-*.vec"):
-            if other != self.path:
+        for file in self.path.parent.glob(f"{stem}-*.vec"):
+            if file != self.path:
                 with contextlib.suppress(OSError):
-                    other.unlink()
+                    file.unlink()
 
     # --- reading ----------------------------------------------------------------------------------------
 
@@ -139,13 +139,13 @@ class VectorFile:
             return {number: int(value) for number, value in zip(present, values, strict=True)}
         signed = array("b", query)
         view = memoryview(content)
-        found = {}
+        products_by_number = {}
         for number in present:
             start = self._place(number)
             with view[start : start + self.width].cast("b") as row:
-                found[number] = _dot(signed, row)
+                products_by_number[number] = _dot(signed, row)
         view.release()
-        return found
+        return products_by_number
 
     def _nearest_with_numpy(
         self, query: bytes, most: int, last: int, among: Sequence[int] | None

