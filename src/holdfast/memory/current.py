@@ -1,8 +1,8 @@
-"""current.md: the state now, the one file read at the start of a session; its digest within a budget.
+"""The format of current.md: the state of a repository, read at the start of a session.
 
-Managed parts: next steps per branch, to-dos, open questions, what keeps failing and what works instead, checks
-that passed, what was done last, active projects, the file index. A person's lines, also those written inside a
-part, are never read as ours and never lost.
+Managed parts: next steps per branch, to-dos, open questions, recurring failures and what works instead, checks that
+passed, what was done last, active projects, the file index. A person's lines, even inside a part, are never treated as
+ours and never lost.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FENCE = lazy_regex(r"\s*(```|~~~)")
 
 
 class ActiveProject(Struct, frozen=True, kw_only=True):
-    """A project in one line, and where to read on."""
+    """A project in one line, and where to read more."""
 
     name: str
     status: str = ""
@@ -42,11 +42,11 @@ class ActiveProject(Struct, frozen=True, kw_only=True):
 
 
 class NextStep(Struct, frozen=True, kw_only=True):
-    """What to do next on a branch. What a person or an agent handed over says `by`; derived steps do not."""
+    """What to do next on a branch. `by` is set for a handoff by a person or an agent, not for derived steps."""
 
     text: str
     branch: str = ""
-    project: str = ""  # '' is the repository's own
+    project: str = ""  # '' is the repository's main project
     by: Owner = ""
     session: str = ""
     at: float | None = None
@@ -78,7 +78,7 @@ class RecurringFailure(Struct, frozen=True, kw_only=True):
 
 
 class Check(Struct, frozen=True, kw_only=True):
-    """A command that passed as a check of its kind (test, lint, build …) when it was last run."""
+    """A command that passed when it was last run; `kind` is test, lint, build …"""
 
     command: str
     kind: str = ""
@@ -106,7 +106,7 @@ class Current(Struct, frozen=True, kw_only=True):
 
 
 class CurrentFile(Struct):
-    """A current.md as read. `ticked` are to-dos of ours that a person ticked; they are not in `current.todo`."""
+    """A parsed current.md. `ticked` are our to-dos that a person ticked; they are not in `current.todo`."""
 
     document: Document
     current: Current
@@ -116,9 +116,9 @@ class CurrentFile(Struct):
 
 
 class ByHand(Struct, frozen=True):
-    """A to-do that a person wrote or reworded, and the `line` of the file (from 0) that says it.
+    """A to-do that a person wrote or reworded, and its `line` in the file, counted from 0.
 
-    `was` is the id of the to-do of ours that they reworded, where the line still shows it.
+    `was` is the id of our to-do that they reworded, if the line still shows it.
     """
 
     item: OpenItem
@@ -172,7 +172,7 @@ _PARTS = (
 
 
 def render_current(document: Document, current: Current) -> str:
-    """The file with this state in its managed parts, and a person's words as they were."""
+    """The file with this state in its managed parts, and a person's lines unchanged."""
     for part in _PARTS:
         items = getattr(current, part.name)
         bullet = "- [ ] " if part.box else "- "
@@ -182,7 +182,7 @@ def render_current(document: Document, current: Current) -> str:
 
 
 def parse_current(text: str, where: str = "current.md") -> CurrentFile:
-    """What a current.md holds; StoreError when its markers are broken."""
+    """Parses a current.md. Raises StoreError if its markers are broken."""
     document = sections.parse(text, where)
     file = CurrentFile(document, Current())
     values: dict[str, tuple[Any, ...]] = {}
@@ -193,20 +193,20 @@ def parse_current(text: str, where: str = "current.md") -> CurrentFile:
 
 
 def todos_by_hand(document: Document, clean: Callable[[str], str] = str) -> list[ByHand]:
-    """The to-dos among a person's lines, wherever in the file, except in quoted code. `clean` is for their words."""
-    ours = {part.start + 1 + number for part in document.parts for number in document.ours(part.name)}
-    found: list[ByHand] = []
+    """The to-dos in a person's lines, anywhere in the file except in code blocks. `clean` is applied to their text."""
+    our_lines = {part.start + 1 + number for part in document.parts for number in document.ours(part.name)}
+    todos: list[ByHand] = []
     fenced = False
     for number, line in enumerate(document.lines):
-        if number in ours:
+        if number in our_lines:
             continue
         fenced ^= FENCE.match(line) is not None
-        found += [] if fenced else filter(None, [_by_hand(line, number, clean)])
-    return found
+        todos += [] if fenced else filter(None, [_by_hand(line, number, clean)])
+    return todos
 
 
 def bare_todo(line: str, clean: Callable[[str], str] = str) -> tuple[OpenItem, bool] | None:
-    """What a line with a box says, and whether the box is ticked; None when it is no to-do."""
+    """The to-do of a line with a box, and whether the box is ticked; None if it is not a to-do."""
     box = _BOX_BY_HAND.match(line)
     if box is None:
         return None
@@ -219,20 +219,20 @@ def bare_todo(line: str, clean: Callable[[str], str] = str) -> tuple[OpenItem, b
 
 
 def _by_hand(line: str, number: int, clean: Callable[[str], str]) -> ByHand | None:
-    if (found := bare_todo(line, clean)) is None:
+    if (todo := bare_todo(line, clean)) is None:
         return None
-    shown = _SHOWN_ID.search(line)
-    return ByHand(*found, number, shown[1] if shown and shown[1] != found[0].id else "")
+    id = _SHOWN_ID.search(line)
+    return ByHand(*todo, number, id[1] if id and id[1] != todo[0].id else "")
 
 
 def settled_by_hand(document: Document) -> set[str]:
-    """Ids of to-dos that a person reworded or ticked in lines of their own: sessions must not bring them again."""
-    found = todos_by_hand(document)
-    return {todo.was for todo in found if todo.was} | {todo.item.id for todo in found if todo.done}
+    """Ids of to-dos that a person reworded or ticked in their own lines: sessions must not add them again."""
+    todos = todos_by_hand(document)
+    return {todo.was for todo in todos if todo.was} | {todo.item.id for todo in todos if todo.done}
 
 
 def close_by_hand(text: str, wanted: set[str], clean: Callable[[str], str], *, tick: bool) -> str:
-    """The file with these to-dos of a person ticked in their place, or without their lines; nothing else changes."""
+    """The file with these to-dos of a person ticked in place, or with their lines removed; nothing else changes."""
     document = sections.parse(text, "current.md")
     lines = list(document.lines)
     for todo in todos_by_hand(document, clean):
@@ -243,7 +243,7 @@ def close_by_hand(text: str, wanted: set[str], clean: Callable[[str], str], *, t
 
 
 def by_session(items: Sequence[OpenItem]) -> list[OpenItem]:
-    """The newest session's first, each session's in their order: a list is worked off from its top."""
+    """The newest session's items first, each session's in order: a list is worked off from the top."""
     newest: dict[str, float] = {}
     for item in items:
         newest[item.session] = max(newest.get(item.session, 0.0), item.at or 0.0)
@@ -253,7 +253,7 @@ def by_session(items: Sequence[OpenItem]) -> list[OpenItem]:
 def edit_current(
     text: str, edit: Callable[[Any], Any], prose: Callable[[str], str], where: str = "current.md"
 ) -> str:
-    """The file with each item as `edit` makes it (None takes it out) and a person's words as `prose` does."""
+    """The file with `edit` applied to each item (None removes it) and `prose` to a person's lines."""
     document = sections.parse(text, where)
     parts = {part.name: part for part in _PARTS}
 
@@ -266,19 +266,19 @@ def edit_current(
             item = part.form.parse(line[bullet.end() :])
         except (ValueError, OverflowError):
             return prose(line) or None
-        kept = edit(item)
-        if kept is None or kept == item:
-            return None if kept is None else line
-        return f"{bullet[0]}{part.form.render(kept)}"
+        edited = edit(item)
+        if edited is None or edited == item:
+            return None if edited is None else line
+        return f"{bullet[0]}{part.form.render(edited)}"
 
     return document.edited(document.ours, line, prose)
 
 
 def _read_part(file: CurrentFile, part: _PartForm) -> tuple[Any, ...]:
     items: list[Any] = []
-    ours = file.document.ours(part.name)
+    our_lines = file.document.ours(part.name)
     for number, line in enumerate(file.document.body(part.name)):
-        if number not in ours:
+        if number not in our_lines:
             file.person += (line,) if line.strip() else ()
             continue
         bullet = (_BOX if part.box else _BULLET).match(line)

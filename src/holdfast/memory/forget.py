@@ -1,4 +1,4 @@
-"""The memory's markdown without what is to be forgotten: each format by its own grammar, everything else as it was."""
+"""Removes forgotten items from the memory's markdown, each format by its own grammar; all else stays unchanged."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ _SOURCELESS = (current.RecurringFailure, current.Check, current.FileHint)
 
 def forget_in_current(text: str, removal: Removal, where: str = "current.md") -> str:
     def edit(item: object) -> object:
-        left = removal.item(item)
-        if isinstance(left, current.ActiveProject) and removal.traces(left.status):
+        edited = removal.item(item)
+        if isinstance(edited, current.ActiveProject) and removal.traces(edited.status):
             removal.hits += 1
-            return replace(left, status="")
-        told = " ".join(getattr(left, name, "") for name in ("command", "tried", "failed", "instead", "when"))
-        ticked = isinstance(left, current.Done) and not left.session and removal.traces(left.text)
-        if ticked or (isinstance(left, _SOURCELESS) and removal.traces(told)):
+            return replace(edited, status="")
+        texts = " ".join(
+            getattr(edited, name, "") for name in ("command", "tried", "failed", "instead", "when")
+        )
+        ticked = isinstance(edited, current.Done) and not edited.session and removal.traces(edited.text)
+        if ticked or (isinstance(edited, _SOURCELESS) and removal.traces(texts)):
             removal.hits += 1
             return None
-        return left
+        return edited
 
     return current.edit_current(text, edit, removal.prose, where)
 
@@ -39,14 +41,14 @@ def forget_in_style(text: str, removal: Removal, where: str = "style.md") -> str
     document = parse(text, where)
 
     def edit(_part: str, line: str) -> str | None:
-        said = md.decode(line.removeprefix("- "))
-        if any(content_id(letter, said) in removal.ids for letter in "DFNQT"):
+        rule = md.decode(line.removeprefix("- "))
+        if any(content_id(letter, rule) in removal.ids for letter in "DFNQT"):
             removal.hits += 1
             return None
-        left = removal.trace(said)
-        if left == said:
+        edited = removal.trace(rule)
+        if edited == rule:
             return line
-        return f"- {md.encode(left)}" if left else None
+        return f"- {md.encode(edited)}" if edited else None
 
     ours = {reference_md.PROPOSED: document.ours(reference_md.PROPOSED)}
     return document.edited(lambda part: ours.get(part, ()), edit, removal.prose)
@@ -63,38 +65,40 @@ def forget_in_reference(text: str, removal: Removal, where: str = "reference.md"
 
 
 def _facts(facts: tuple[KeptFact, ...], removal: Removal) -> tuple[KeptFact, ...]:
-    """Those that are left. What another session says instead is not put where it stands already."""
-    there = {kept.fact.id for kept in facts if kept.fact.session not in removal.sessions}
-    left: list[KeptFact] = []
-    for kept in facts:
-        new = _fact(kept, removal)
-        if new is None or (kept.fact.session in removal.sessions and new.fact.id in there):
+    """The remaining facts. A replacement from another session is not added if it is already there."""
+    ids = {known_fact.fact.id for known_fact in facts if known_fact.fact.session not in removal.sessions}
+    remaining: list[KeptFact] = []
+    for known_fact in facts:
+        edited = _fact(known_fact, removal)
+        if edited is None or (known_fact.fact.session in removal.sessions and edited.fact.id in ids):
             continue
-        left.append(new)
-        there.add(new.fact.id)
-    return tuple(left)
+        remaining.append(edited)
+        ids.add(edited.fact.id)
+    return tuple(remaining)
 
 
 def _fact(kept: KeptFact, removal: Removal) -> KeptFact | None:
-    """A fact without what is forgotten; what stood in its place before stands there again."""
-    left = [fact for fact in map(removal.item, (kept.fact, *kept.was)) if fact is not None]
-    if not left:
+    """A fact without forgotten items; if the fact itself is forgotten, the one before it takes its place."""
+    remaining = [fact for fact in map(removal.item, (kept.fact, *kept.was)) if fact is not None]
+    if not remaining:
         return None
-    standing = removal.with_holes(kept) if left[0].id == kept.fact.id else KeptFact(fact=left[0])
-    return replace(standing, fact=left[0], was=tuple(left[1:]))
+    current_fact = (
+        removal.with_holes(kept) if remaining[0].id == kept.fact.id else KeptFact(fact=remaining[0])
+    )
+    return replace(current_fact, fact=remaining[0], was=tuple(remaining[1:]))
 
 
 def forget_in_questions(text: str, removal: Removal, where: str = "open-questions.md") -> str:
     file = reference_md.parse_questions(text, where)
-    left = removal.items(file.questions)
-    if left != file.questions:
-        text = reference_md.render_questions(file, left)
+    remaining = removal.items(file.questions)
+    if remaining != file.questions:
+        text = reference_md.render_questions(file, remaining)
         file = reference_md.parse_questions(text, where)
     return _without_prose(file, removal)
 
 
 def _without_prose(file: ReferenceFile | QuestionsFile, removal: Removal) -> str:
-    """The file without what is to be forgotten in a person's own lines."""
+    """The file without forgotten texts in a person's own lines."""
 
     def ours(part: str) -> Collection[int]:
         return file.understood.get(part, ())
@@ -103,43 +107,43 @@ def _without_prose(file: ReferenceFile | QuestionsFile, removal: Removal) -> str
 
 
 def forget_in_log(text: str, removal: Removal, where: str = "log.md") -> str:
-    """The log or an archive: a forgotten session's entries become one line, other entries lose what is forgotten."""
+    """The log or an archive: a forgotten session's entries become one line, other entries lose forgotten items."""
     log = log_md.parse_log(text, where)
     unread = {problem.line - 1 for problem in log.problems}
     buried = set(log.forgotten)
-    written = [removal.prose(log.preamble)]
+    pieces = [removal.prose(log.preamble)]
     for block in log.blocks:
         tail = "".join(log.lines[block.end : block.stop])
         if block.entry is None:
-            written.append(_torn(log, block, removal))
+            pieces.append(_torn(log, block, removal))
         elif block.entry.session in removal.sessions:
             removal.hits += 1
             if block.entry.session not in buried:
-                written.append(f"{log_md.forgotten_line(block.entry.session)}\n")
+                pieces.append(f"{log_md.forgotten_line(block.entry.session)}\n")
             buried.add(block.entry.session)
         else:
-            written.append(_entry(log, block, removal, unread))
-        written.append(removal.prose(tail))
-    return "".join(written)
+            pieces.append(_entry(log, block, removal, unread))
+        pieces.append(removal.prose(tail))
+    return "".join(pieces)
 
 
 def _entry(log: LogFile, block: Block, removal: Removal, unread: set[int]) -> str:
     assert block.entry is not None
-    left = removal.entry(block.entry)
+    edited = removal.entry(block.entry)
     lines = [
         removal.prose(log.lines[number]) if number in unread else log.lines[number]
         for number in range(block.start, block.end)
     ]
-    if left == block.entry:
+    if edited == block.entry:
         return "".join(lines)
-    own = log_md.render_entry(left).removeprefix("\n")
-    return own + "".join(
+    rendered = log_md.render_entry(edited).removeprefix("\n")
+    return rendered + "".join(
         lines[number - block.start] for number in sorted(unread) if block.start <= number < block.end
     )
 
 
 def _torn(log: LogFile, block: Block, removal: Removal) -> str:
-    """An entry that a crash tore names its session in the heading only, and in short."""
+    """A torn entry has its session only in the heading, in short form."""
     heading = log.lines[block.start].rstrip("\r\n").split(" · ")
     if not any(log_md.heading_name(session) in heading[2:3] for session in removal.sessions):
         return removal.prose(log.text(block))

@@ -1,8 +1,8 @@
-"""The same decision, fact, question or finding in other words, merged with its sources; contradictions shown.
+"""Merges decisions, facts, questions or findings that say the same in other words, and reports contradictions.
 
-First by content id, then by words (`likeness`), then by meaning (`paraphrase`) where one is given. Merging is
-careful: a statement joins a group only when it is like the group's first and clashes with none of its members. What
-clashes is reported, never resolved here.
+Statements are compared by content id, then by words (`likeness`), then by meaning (`paraphrase`) if a `Meaning` is
+given. A statement joins a group only if it matches the group's first member and clashes with none. Contradictions are
+reported, never resolved here.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ T = TypeVar("T", Decision, Fact, Question, Finding, DeadEnd, OpenItem, Decision 
 WHICH_HOLDS = "Which holds: "
 _UNDATED = float("-inf")
 _MOST_NEAR = 40
-_MOST_CLASHES = 3  # of one statement: more tell nothing new
+_MOST_CLASHES = 3  # of one statement: more add nothing
 _MOST_UNDECIDED = 6  # groups with which a new one is compared by meaning
-_MOST_NEW = 2_000  # groups of one import, the latest: beyond that a single import would cost seconds
-_TOO_COMMON = 400  # groups that hold a word: it tells nothing, and looking through them costs
+_MOST_NEW = 2_000  # groups of one import, the latest: with more a single import would take seconds
+_TOO_COMMON = 400  # groups with a word: a more common one does not help, and costs time
 
 
 class Merged(Struct, Generic[T], frozen=True):
-    """One statement and everything that says it; `item` is worded as the first of `sources`."""
+    """One statement and all its sources; `item` has the wording of the first of `sources`."""
 
     item: T
     sources: tuple[T, ...]
@@ -55,7 +55,7 @@ class Merged(Struct, Generic[T], frozen=True):
 
 
 class Contradiction(Struct, Generic[T], frozen=True):
-    """Two statements that cannot both hold, or that name different numbers, paths or things for the same."""
+    """Two statements that cannot both hold, or that give different numbers, paths or names for the same thing."""
 
     one: T
     other: T
@@ -68,9 +68,9 @@ class Merging(Struct, Generic[T], frozen=True):
 
 
 def merge(items: Iterable[T], meaning: Meaning | None = None, known: int = 0) -> Merging[T]:
-    """Each statement once, in the order in which it was first made.
+    """Each statement once, in the order of first occurrence.
 
-    The first `known` of them were merged before: only what is new is compared by meaning.
+    The first `known` items are already merged: only new ones are compared by meaning.
     """
     groups = _Groups[T]()
     settled = 0
@@ -86,12 +86,15 @@ def merge(items: Iterable[T], meaning: Meaning | None = None, known: int = 0) ->
 
 
 def find(items: Sequence[T], text: str, meaning: Meaning | None = None) -> T | None:
-    """The statement among `items` that says what `text` says; the last such one. For "was this asked before?"."""
+    """The last of `items` that says the same as `text`. For "was this asked before?"."""
     folded = _folded(text)
     for item in reversed(items):
-        own = _text_of(item)
-        wanted = signature(_unasked(text) if isinstance(item, Question) else text)
-        if _folded(own) == folded or compare_signatures(signature(own), wanted).likeness is Likeness.SAME:
+        item_text = _text_of(item)
+        target = signature(_unasked(text) if isinstance(item, Question) else text)
+        if (
+            _folded(item_text) == folded
+            or compare_signatures(signature(item_text), target).likeness is Likeness.SAME
+        ):
             return item
     if meaning is None:
         return None
@@ -111,21 +114,21 @@ def _means(item: Item, text: str, meaning: Meaning) -> bool:
 def contradicting(
     items: Sequence[T], item: T, meaning: Meaning | None = None
 ) -> tuple[Contradiction[T], ...]:
-    """What among `items` cannot hold together with `item`; the latest of them, and few: more tell nothing new."""
+    """The statements in `items` that contradict `item`: the latest few, because more add nothing."""
     text = _text_of(item)
-    found: list[Contradiction[T]] = []
-    for other in reversed(items):
-        if other.id == item.id:
+    contradictions: list[Contradiction[T]] = []
+    for candidate in reversed(items):
+        if candidate.id == item.id:
             continue
-        against = _text_of(other)
-        verdict = compare(against, text) if meaning is None else judge(against, text, meaning)
+        candidate_text = _text_of(candidate)
+        verdict = compare(candidate_text, text) if meaning is None else judge(candidate_text, text, meaning)
         if verdict.likeness is Likeness.CLASH:
-            found.append(Contradiction(other, item, verdict.why))
-    return tuple(found[:_MOST_CLASHES])
+            contradictions.append(Contradiction(candidate, item, verdict.why))
+    return tuple(contradictions[:_MOST_CLASHES])
 
 
 def doubt_question(one: Decision | Fact, other: Decision | Fact) -> Question:
-    """The question which of two contradicting statements holds; both are kept until it is answered."""
+    """The question of which of two contradicting statements holds; both are kept until it is answered."""
     text = f"{WHICH_HOLDS}“{one.text}” ({one.id}) or “{other.text}” ({other.id})?"
     return Question(text=text, session=other.session, at=other.at)
 
@@ -136,7 +139,7 @@ def is_doubt_about(question: Question, statement: str) -> bool:
 
 
 class _Groups(Generic[T]):
-    """Groups of statements, found again by their words, so that thousands need no pairwise comparison."""
+    """Groups of statements, indexed by their words, so that thousands need no pairwise comparison."""
 
     def __init__(self) -> None:
         self.members: list[list[T]] = []
@@ -147,21 +150,21 @@ class _Groups(Generic[T]):
 
     def add(self, item: T) -> None:
         key = _key(item)
-        known = self._by_id.get(key)
-        if known is None:
-            known = self._find(item)
-            self._by_id[key] = known
+        group = self._by_id.get(key)
+        if group is None:
+            group = self._find(item)
+            self._by_id[key] = group
         else:
-            self.members[known].append(item)
+            self.members[group].append(item)
 
     def _find(self, item: T) -> int:
-        """The group that the item has joined, or that it begins."""
-        own = signature(_text_of(item))
+        """The group that the item joins, or a new one."""
+        own_signature = signature(_text_of(item))
         chosen: int | None = None
         clashes = 0
-        for group in self._near(own):
+        for group in self._near(own_signature):
             verdicts = [
-                (member, compare_signatures(signature(_text_of(member)), own))
+                (member, compare_signatures(signature(_text_of(member)), own_signature))
                 for member in self._different(group)
             ]
             clash = next((pair for pair in verdicts if pair[1].likeness is Likeness.CLASH), None)
@@ -176,14 +179,14 @@ class _Groups(Generic[T]):
             ):
                 chosen = group
         if chosen is None:
-            return self._begin(item, own)
+            return self._begin(item, own_signature)
         self.members[chosen].append(item)
         return chosen
 
     # --- by meaning ------------------------------------------------------------------------------------
 
     def join_by_meaning(self, meaning: Meaning, settled: int) -> None:
-        """Join groups that words left apart; those before `settled` were compared with each other before."""
+        """Join groups that words left separate; those before `settled` were already compared with each other."""
         pairs = [
             (earlier, group, between)
             for group in range(max(settled, len(self.members) - _MOST_NEW), len(self.members))
@@ -197,36 +200,36 @@ class _Groups(Generic[T]):
             if group in joined:
                 continue
             verdict = settle(between, meaning)
-            first, own = self.members[place][0], self.members[group][0]
-            if place != earlier:  # what stands for the group now is what it must be like
-                verdict = judge(_text_of(first), _text_of(own), meaning)
+            first, new_item = self.members[place][0], self.members[group][0]
+            if place != earlier:  # the group was joined to another, whose first member now counts
+                verdict = judge(_text_of(first), _text_of(new_item), meaning)
             if verdict.likeness is Likeness.SAME and not self._at_odds(place, group):
                 self.members[place] += self.members[group]
                 self.members[group] = []
                 joined[group] = place
-            elif verdict.likeness is Likeness.CLASH and not isinstance(own, Question):
+            elif verdict.likeness is Likeness.CLASH and not isinstance(new_item, Question):
                 clashes[group] += 1
                 if clashes[group] <= _MOST_CLASHES:
-                    self._note(first, own, verdict.why)
+                    self._note(first, new_item, verdict.why)
 
     def _undecided(self, group: int) -> list[tuple[int, Gap]]:
-        """Earlier groups that share something with this one, and what vectors are to decide about them."""
-        own, item = self._firsts[group], self.members[group][0]
+        """Earlier groups that share words with this one, and what vectors have to decide about them."""
+        own_signature, item = self._firsts[group], self.members[group][0]
         shared: Counter[int] = Counter()
-        for word in own.words:
+        for word in own_signature.words:
             holding = self._by_word[word]
             if len(holding) <= _TOO_COMMON:
                 shared.update(holding)
-        near = (
-            (count, other)
-            for other, count in shared.items()
-            if other < group
-            and least_shared(count, len(own.words), len(self._firsts[other].words))
-            and self._firsts[other].hard == own.hard
+        candidates = (
+            (count, earlier)
+            for earlier, count in shared.items()
+            if earlier < group
+            and least_shared(count, len(own_signature.words), len(self._firsts[earlier].words))
+            and self._firsts[earlier].hard == own_signature.hard
         )
-        found = []
-        for _, other in nlargest(_MOST_UNDECIDED, near):
-            first = self.members[other][0]
+        undecided = []
+        for _, earlier in nlargest(_MOST_UNDECIDED, candidates):
+            first = self.members[earlier][0]
             if (
                 isinstance(first, Question)
                 and isinstance(item, Question)
@@ -234,20 +237,20 @@ class _Groups(Generic[T]):
             ):
                 continue
             if (first.id, item.id) not in self._clashes and (between := gap(_text_of(first), _text_of(item))):
-                found.append((other, between))
-        return found
+                undecided.append((earlier, between))
+        return undecided
 
     def _at_odds(self, one: int, other: int) -> bool:
-        """Whether a member of one group contradicts one of the other."""
+        """Whether a member of one group contradicts a member of the other."""
         return any(
-            compare_signatures(signature(_text_of(here)), signature(_text_of(there))).likeness
+            compare_signatures(signature(_text_of(first)), signature(_text_of(second))).likeness
             is Likeness.CLASH
-            for here in self._different(one)
-            for there in self._different(other)
+            for first in self._different(one)
+            for second in self._different(other)
         )
 
     def _different(self, group: int) -> list[T]:
-        """The members of a group, each wording once, the first one first."""
+        """The members of a group, each wording once, in order."""
         wordings: dict[tuple[str, str], T] = {}
         for member in self.members[group]:
             wordings.setdefault(_key(member), member)
@@ -255,14 +258,16 @@ class _Groups(Generic[T]):
 
     def _near(self, own: Signature) -> list[int]:
         shared = Counter(group for word in own.words for group in self._by_word.get(word, ()))
-        near = [
+        candidates = [
             group
             for group, count in shared.items()
             if 2 * count >= NEAR_ENOUGH_TO_CLASH * (len(own.words) + len(self._firsts[group].words))
         ]
-        # Results that differ in their numbers only would all be near each other: thousands of thousands.
+        # Limited: thousands of results that differ only in their numbers would all be near each other.
         return nlargest(
-            _MOST_NEAR, near, key=lambda group: (self._firsts[group].hard == own.hard, shared[group], group)
+            _MOST_NEAR,
+            candidates,
+            key=lambda group: (self._firsts[group].hard == own.hard, shared[group], group),
         )
 
     def _begin(self, item: T, own: Signature) -> int:
@@ -277,12 +282,14 @@ class _Groups(Generic[T]):
         self._clashes.setdefault((one.id, other.id), Contradiction(one, other, why))
 
     def clashes(self) -> tuple[Contradiction[T], ...]:
-        """What cannot hold together, and the same question with two answers, one after the other."""
+        """All contradictions, including questions that were answered differently one after the other."""
         for group in self.members:
             answered = [item for item in group if isinstance(item, Question) and item.answer]
-            for one, other in pairwise(answered):
-                if not _same_answer(one.answer, other.answer):
-                    self._note(one, other, f"answered {one.answer[:60]!r}, then {other.answer[:60]!r}")
+            for earlier, later in pairwise(answered):
+                if not _same_answer(earlier.answer, later.answer):
+                    self._note(
+                        earlier, later, f"answered {earlier.answer[:60]!r}, then {later.answer[:60]!r}"
+                    )
         return tuple(self._clashes.values())
 
 
@@ -293,15 +300,15 @@ def _same_answer(one: str, other: str) -> bool:
 
 
 def _represent(group: Sequence[T]) -> T:
-    """The first wording, so that the id stays, with what later statements add to it."""
+    """The first wording, so that the id stays, with the additions of later statements."""
     first = group[0]
     if isinstance(first, Question):
         return _with_answer(first, group)
     if isinstance(first, Fact):
-        seen = [
+        times = [
             at for fact in group if isinstance(fact, Fact) and (at := fact.verified_at or fact.at) is not None
         ]
-        return replace(first, verified_at=max(seen)) if len(group) > 1 and seen else first
+        return replace(first, verified_at=max(times)) if len(group) > 1 and times else first
     return first
 
 
@@ -316,7 +323,7 @@ def _with_answer(first: T, group: Sequence[T]) -> T:
         answer=newest.answer,
         by=newest.by,
         answered_at=newest.answered_at,
-        session=newest.session,  # whose answer it is, not who asked first
+        session=newest.session,  # the session of the answer, not of the question
         closed=False,
     )
 
@@ -334,12 +341,12 @@ def _text_of(item: Item) -> str:
 
 
 def _unasked(text: str) -> str:
-    """All questions ask, with a question mark or without."""
+    """The text without a question mark, which must not make a difference."""
     return text.rstrip(" ?")
 
 
 def _key(item: Item) -> tuple[str, str]:
-    # A fact may be true of one category and said of another by accident: the id alone decides.
+    # The category of a fact may differ by accident: the id alone decides.
     return item.id, _folded(_text_of(item))
 
 
@@ -347,7 +354,7 @@ def _folded(text: str) -> str:
     return " ".join(text.casefold().split()).rstrip(".!?;: ")
 
 
-# --- rules that are meant to last ----------------------------------------------------------------------
+# --- lasting rules -------------------------------------------------------------------------------------
 
 _LASTING = lazy_regex(
     r"\b(?:always|never|from now on|in (?:the )?future|going forward|every time|as a rule|by default)\b",
@@ -358,22 +365,24 @@ MOST = 5
 
 def standing_rules(records: Sequence[DistilledSession]) -> tuple[str, ...]:
     """Rules to propose to the operating manual, each with the session it comes from."""
-    said = [item for record in records for item in record.harvest.decisions if item.by == "user"]
-    said += [
+    decisions = [item for record in records for item in record.harvest.decisions if item.by == "user"]
+    decisions += [
         Decision(text=item.text, by="user", session=record.session, at=item.at)
         for record in records
         for item in record.experience.corrections
     ]
-    found = [
-        group for group in merge(said).merged if len(group.sessions) > 1 or _LASTING.search(group.item.text)
+    lasting = [
+        group
+        for group in merge(decisions).merged
+        if len(group.sessions) > 1 or _LASTING.search(group.item.text)
     ]
-    return tuple(f"{group.item.text} (session {group.sessions[0][:8]})" for group in found[-MOST:])
+    return tuple(f"{group.item.text} (session {group.sessions[0][:8]})" for group in lasting[-MOST:])
 
 
-# --- what holds for a moment only ----------------------------------------------------------------------
+# --- temporary statements ------------------------------------------------------------------------------
 
 _WHOLE = r"(?! (?:repo|repository|project|product|code ?base|package|library|app|application|service|team)\b)"
-# Points at something that only that conversation shows.
+# Refers to something that is only visible in that conversation.
 _POINTS = rf"\b(?:this{_WHOLE}|these|those|above|below)\b|\(\d+\)(?!\w)|(?<![\w/])#\d+\b"
 _POINTS_AT = lazy_regex(_POINTS, re.IGNORECASE)
 _OF_THE_MOMENT = lazy_regex(
@@ -384,24 +393,24 @@ _OF_THE_MOMENT = lazy_regex(
 _DEED = lazy_regex(
     r"(?:feat|fix|test|docs?|chore|style|refactor|perf|ci|build|revert|wip)(?:\([^)]*\))?!?: ", re.IGNORECASE
 )
-# Commits say what was done to the code, which shows it; a choice reads "Use …", "Keep …", "Prefer …".
+# Commit messages say what was done to the code, which the code shows; a choice reads "Use …", "Keep …", "Prefer …".
 _DONE_TO_CODE = lazy_regex(
     r"(?:add(?:s|ed)?|fix(?:es|ed)?|implement(?:s|ed)?|updated?|created?|improved?|bump|release|merge|revert|reach)\s",
     re.IGNORECASE,
 )
-_FRAGMENT = lazy_regex(r"[a-z]+ ")  # of a list below a heading that named what it is about
+_FRAGMENT = lazy_regex(r"[a-z]+ ")  # an item of a list whose heading is missing
 _QUESTION = lazy_regex(r"(?P<question>.{8,}?\?) \S")
 
 
 def is_passing_question(text: str) -> bool:
-    """Whether an answer was right for that moment alone: asked again, it may well be another."""
+    """Whether an answer was right only at that moment: asked again, it may differ."""
     return asks_about_workflow(text) or bool(_OF_THE_MOMENT.search(text))
 
 
 def is_passing(said: Statement) -> bool:
-    """Whether a decision or an answer was right for that moment alone, and does not hold from then on.
+    """Whether a decision or an answer was right only at that moment, and does not hold later.
 
-    What a person wrote by hand, and no session said, is meant to hold.
+    A statement without a session was written by a person, and is meant to last.
     """
     text = said.text
     if not said.session:
@@ -410,8 +419,8 @@ def is_passing(said: Statement) -> bool:
         return is_passing_question(said.subject)
     if text.startswith(PLAN_APPROVED) or _DEED.match(text):
         return True
-    if asked := _QUESTION.match(text):
-        return is_passing_question(asked["question"])
+    if question := _QUESTION.match(text):
+        return is_passing_question(question["question"])
     if said.who == "agent" and (_DONE_TO_CODE.match(text) or _FRAGMENT.match(text)):
         return True
     return bool(_POINTS_AT.search(text))

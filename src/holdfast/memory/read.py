@@ -1,4 +1,4 @@
-"""The one read model: what a repository's memory says, each file read and parsed once for a command.
+"""The read model of a repository's memory: each file is read and parsed once per command.
 
 Code that shows or searches memory reads through here; code that changes a file uses `MemoryStore`, under its lock.
 """
@@ -29,7 +29,7 @@ def known_projects(project: Project) -> list[str]:
 
 
 def or_nothing(read: Callable[[], Iterable[T]]) -> Iterable[T]:
-    """What `read` gives; nothing if a file cannot be read, because `doctor` reports that."""
+    """The result of `read`; empty if a file cannot be read, because `doctor` reports that."""
     try:
         return read()
     except _UNREADABLE:
@@ -37,7 +37,7 @@ def or_nothing(read: Callable[[], Iterable[T]]) -> Iterable[T]:
 
 
 class ProjectMemory:
-    """The memory of all projects of a repository, or of the one that is named.
+    """The memory of all projects of a repository, or of one.
 
     A file that cannot be read is left out. With `strict` it is an error.
     """
@@ -47,25 +47,25 @@ class ProjectMemory:
         self.name = name or project.title
         self._common = MemoryStore(project, self.name)
         self._stores = [self._common] if name else []
-        for known in [] if name else known_projects(project):
+        for folder in [] if name else known_projects(project):
             with contextlib.suppress(HoldfastError):  # the name of the folder is not one of a project
-                self._stores.append(MemoryStore(project, known))
+                self._stores.append(MemoryStore(project, folder))
         self._left_out: tuple[type[Exception], ...] = () if strict else _UNREADABLE
         self._parsed: dict[tuple[object, str], Any] = {}
 
     @cached_property
     def dismissed(self) -> set[str]:
-        """Ids of what a person removed."""
-        every = self._each(MemoryStore.dismissed, self._stores or [self._common])
-        return {id for _, ids in every for id in ids}
+        """Ids of items that a person removed."""
+        results = self._each(MemoryStore.dismissed, self._stores or [self._common])
+        return {id for _, ids in results for id in ids}
 
     def current_file(self) -> CurrentFile:
-        """current.md as read; StoreError when its markers are broken."""
+        """The parsed current.md. Raises StoreError if its markers are broken."""
         return self._once(MemoryStore.current, self._common)
 
     @property
     def current(self) -> Current:
-        """The state; an empty one where it cannot be read."""
+        """The state; empty if it cannot be read."""
         try:
             return self.current_file().current
         except self._left_out:
@@ -80,22 +80,24 @@ class ProjectMemory:
         return ((name, question) for name, file in files for question in file.questions)
 
     def entries(self) -> Iterator[tuple[str, LogEntry]]:
-        """The sessions of the logs, without those of the archive."""
+        """The sessions in the logs, without the archive."""
         return ((name, entry) for name, entries in self._each(MemoryStore.latest) for entry in entries)
 
     def statements(self, *kinds: StatementKind) -> Iterator[Statement]:
         """All statements of these kinds, each kind from the file that is canonical for it."""
         for name, reference in self.references() if {"fact", "decision"} & {*kinds} else ():
-            for kept in reference.facts if "fact" in kinds else ():
-                status: Status = "agreed" if kept.did_not_show is None else "rejected"
-                said = statement_of(kept.fact, name, "reference.md")
-                yield said.with_status(status if kept.retired_at is None else "retired")
+            for known_fact in reference.facts if "fact" in kinds else ():
+                status: Status = "agreed" if known_fact.did_not_show is None else "rejected"
+                statement = statement_of(known_fact.fact, name, "reference.md")
+                yield statement.with_status(status if known_fact.retired_at is None else "retired")
             for decision in reference.decisions if "decision" in kinds else ():
                 yield statement_of(decision, name, "reference.md")
         for name, question in self.questions() if "answer" in kinds else ():
             yield statement_of(question, name, "open-questions.md")
         for name, entry in self.entries() if {"finding", "dead_end"} & {*kinds} else ():
-            yield from (said for said in statements_in(entry, name, "log.md") if said.kind in kinds)
+            yield from (
+                statement for statement in statements_in(entry, name, "log.md") if statement.kind in kinds
+            )
         if "next_step" in kinds:
             steps = (
                 OpenItem(text=step.text, owner=step.by, branch=step.branch, session=step.session, at=step.at)

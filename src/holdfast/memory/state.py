@@ -1,7 +1,7 @@
-"""The state after sessions: what is next on each branch, what is left to do, what was done, what keeps failing.
+"""Updates the state with sessions: next steps on each branch, to-dos, what was done, recurring failures.
 
-Derived from the state before and the sessions' records, so that what a person or an agent put there stays, and
-a session that is captured again replaces only what it had said itself.
+The new state is derived from the old one and the sessions' records: entries of a person or an agent stay, and a
+session that is captured again replaces only its own entries.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _ELSEWHERE = lazy_regex(r"\s*cd\s+[\"']?(?:/|~|[A-Za-z]:|\$)")
 
 
 def useful_checks(new: Sequence[Fact], known: Iterable[Fact] = ()) -> list[Fact]:
-    """The new facts without checks of a part that others make needless. What is known already is said again."""
-    kept = list(known)
-    ids = {fact.id for fact in kept}
-    checks = [fact for fact in (*kept, *new) if check_in(fact)]
+    """The new facts without checks of a part that other checks make redundant. Known facts are kept."""
+    known_facts = list(known)
+    ids = {fact.id for fact in known_facts}
+    checks = [fact for fact in (*known_facts, *new) if check_in(fact)]
     whole = {_runner(fact) for fact in checks if not of_a_part(fact.command)}
     seen = Counter(fact.id for fact in new)
     chosen: dict[tuple[str, ...], Fact] = {}
     for fact in checks:
-        before = chosen.get(_runner(fact))
-        if before is None or (before.id not in ids and _worth(fact, seen) > _worth(before, seen)):
+        best = chosen.get(_runner(fact))
+        if best is None or (best.id not in ids and _worth(fact, seen) > _worth(best, seen)):
             chosen[_runner(fact)] = fact
 
     def tells(fact: Fact) -> bool:
@@ -56,7 +56,7 @@ def useful_checks(new: Sequence[Fact], known: Iterable[Fact] = ()) -> list[Fact]
 
 @lru_cache(maxsize=2048)  # sessions run the same checks
 def of_a_part(command: str) -> bool:
-    """Whether a check names files or folders, or was made in a place of one machine."""
+    """Whether a check names files or folders, or ran in a directory of one machine."""
     return bool(_ELSEWHERE.match(command)) or any(map(_is_place, bare_command(command).split()[1:]))
 
 
@@ -67,7 +67,7 @@ def _is_place(word: str) -> bool:
 
 
 def _runner(fact: Fact) -> tuple[str, ...]:
-    """What is checked and by whom: the program and its verb, without options, places and where it lies."""
+    """The kind of check, and the program with its verb, without options, paths and the program's folder."""
     return (check_in(fact), *_program_and_verbs(fact.command))
 
 
@@ -83,22 +83,22 @@ def _program_and_verbs(command: str) -> tuple[str, ...]:
 
 
 def _worth(fact: Fact, seen: Counter[str]) -> tuple[int, int, float]:
-    """More sessions, then fewer and wider places, then newer."""
-    named = sum(
+    """The order of checks: more sessions, then fewer and wider paths, then newer."""
+    places = sum(
         word.strip("./").count("/") + 1 for word in bare_command(fact.command).split()[1:] if _is_place(word)
     )
-    return seen[fact.id], -named, fact.verified_at or fact.at or 0.0
+    return seen[fact.id], -places, fact.verified_at or fact.at or 0.0
 
 
 MOST_TODO = 12
 MOST_OF_A_SESSION = 4
-LAPSES_AFTER = 3  # sessions that worked on the branch and did not come back to what an earlier one left
+LAPSES_AFTER = 3  # sessions on the branch that did not return to an item
 MOST_DONE = 6
 MOST_BRANCHES = 6
 MOST_STUMBLES = 6
 MOST_CHECKS = 5
 LONGEST = 180
-LONGEST_REQUEST = 120  # a to-do says what, the log says the rest
+LONGEST_REQUEST = 120  # a to-do is short; the log has the rest
 OLDEST_S = 14 * 86_400  # an item untouched for two weeks leaves the state; the log keeps it
 # A person or the client stopped the task. If it is still open, the agent's list has it.
 _STOPPED = frozenset({FailureReason.USER_REJECTED, FailureReason.INTERRUPTED, FailureReason.API_ERROR})
@@ -115,9 +115,9 @@ def advance(
     records: Iterable[tuple[str, DistilledSession]],
     dismissed: Collection[str] = (),
 ) -> Current:
-    """The state with these sessions, each with its project, taken in, oldest first.
+    """The state updated with these sessions, each with its project, oldest first.
 
-    The repository's own project is ''. Who ran unattended leaves no next step.
+    The repository's main project is ''. Headless sessions leave no next step.
     """
     state = before
     for project, record in sorted(records, key=lambda pair: pair[1].started or 0.0):
@@ -128,28 +128,28 @@ def advance(
 
 
 def _take(state: Current, record: DistilledSession, project: str, dismissed: Collection[str]) -> Current:
-    left = [replace(item, project=project) for item in open_items(record) if item.id not in dismissed]
+    left_open = [replace(item, project=project) for item in open_items(record) if item.id not in dismissed]
     deed = (_done(record, project),) if did_something(record) else ()
     done = (*(item for item in state.done if item.session != record.session), *deed)
-    kept = [
+    still_open = [
         item
         for item in state.todo
         if not _settled(item, record, project) and not (deed and _lapsed(item, deed[0], done))
     ]
-    known = {item.id for item in kept}
+    ids = {item.id for item in still_open}
     return replace(
         state,
-        todo=(*kept, *(item for item in left if item.id not in known)),
-        next=_next(state.next, record, project, left),
+        todo=(*still_open, *(item for item in left_open if item.id not in ids)),
+        next=_next(state.next, record, project, left_open),
         done=done,
         checks=_checks(state.checks, record),
     )
 
 
 def did_something(record: DistilledSession) -> bool:
-    """Whether there is a deed to tell: a host's helper that writes a title or a commit message leaves none.
+    """Whether a session did anything worth listing. A host's helper that writes a title or a commit message did not.
 
-    Nor does a session that consists only of commands of holdfast or of the client.
+    Nor did a session that consists only of commands of holdfast or of the client.
     """
     if not goal_line(record, 100):
         return False
@@ -159,25 +159,25 @@ def did_something(record: DistilledSession) -> bool:
 
 
 def open_items(record: DistilledSession) -> tuple[OpenItem, ...]:
-    """What a session left behind, the first to do first: what still fails, what it said, what its list had left.
+    """The items that a session left open, by urgency: failures, what it stated, the rest of its list.
 
     A request is not an open item: the person knows how it ended, and the next step names it if it was not done.
     """
-    every = record.harvest.open_items
-    urgent = [item for item in every if item.priority == "high"]
-    said = [item for item in every if item.priority != "high" and item.why != ON_THE_LIST]
-    listed = [item for item in every if item.priority != "high" and item.why == ON_THE_LIST]
-    found: list[OpenItem] = []
-    for item in [*urgent, *said, *_unfinished(record), *listed]:
-        if not any(is_alike(words_of(item.text), words_of(known.text)) for known in found):
+    all_items = record.harvest.open_items
+    urgent = [item for item in all_items if item.priority == "high"]
+    stated = [item for item in all_items if item.priority != "high" and item.why != ON_THE_LIST]
+    listed = [item for item in all_items if item.priority != "high" and item.why == ON_THE_LIST]
+    items: list[OpenItem] = []
+    for item in [*urgent, *stated, *_unfinished(record), *listed]:
+        if not any(is_alike(words_of(item.text), words_of(item_before.text)) for item_before in items):
             at = to_minute(item.at or record.ended)
-            found.append(replace(item, branch=record.branch, session=record.session, at=at))
-    return tuple(found[:MOST_OF_A_SESSION])
+            items.append(replace(item, branch=record.branch, session=record.session, at=at))
+    return tuple(items[:MOST_OF_A_SESSION])
 
 
 def _unfinished(record: DistilledSession) -> list[OpenItem]:
-    """What the agent's own list had left, without what is part of any work, and what it ticked off itself."""
-    asked = {_folded(prompt)[:40] for prompt in record.prompts}
+    """The open items of the agent's own list, without routine chores and items that it ticked itself."""
+    requests = {_folded(prompt)[:40] for prompt in record.prompts}
     return [
         OpenItem(text=task_line(task.title, LONGEST_REQUEST), why=_why(task), owner="agent", at=task.at)
         for task in record.tasks
@@ -186,8 +186,8 @@ def _unfinished(record: DistilledSession) -> list[OpenItem]:
         and task.reason not in _STOPPED
         and not task.evidence.startswith(TICKED)
         and not is_chore(task.title)
-        and not task.title.startswith("/")  # a command of the client: a request, and never a step of a list
-        and _folded(task.title)[:40] not in asked
+        and not task.title.startswith("/")  # a command of the client is a request, not a step of a list
+        and _folded(task.title)[:40] not in requests
     ]
 
 
@@ -200,7 +200,7 @@ def _folded(text: str) -> str:
 
 
 def to_minute(at: float | None) -> float | None:
-    """The time without seconds, as people write it."""
+    """The time without seconds."""
     return None if at is None else at // 60 * 60
 
 
@@ -209,11 +209,11 @@ def _settled(item: OpenItem, record: DistilledSession, project: str) -> bool:
     if item.session == record.session:
         return bool(item.session)
     if item.branch not in (record.branch, "") or item.project != project or not item.session:
-        return False  # what a person asked for is settled by a person
+        return False  # only a person closes a person's to-do
     if (check := _FAILS.match(item.text)) and check[1] in dict(record.verified):
         return True
-    wanted = words_of(item.text)
-    return any(task.status == "done" and is_alike(wanted, words_of(task.title)) for task in record.tasks)
+    words = words_of(item.text)
+    return any(task.status == "done" and is_alike(words, words_of(task.title)) for task in record.tasks)
 
 
 def _lapsed(item: OpenItem, deed: Done, done: Sequence[Done]) -> bool:
@@ -221,31 +221,35 @@ def _lapsed(item: OpenItem, deed: Done, done: Sequence[Done]) -> bool:
     place = (deed.branch, deed.project)
     if not item.session or item.at is None or (item.branch, item.project) != place:
         return False
-    later = {one.session for one in done if (one.branch, one.project) == place and (one.at or 0) > item.at}
+    later = {
+        entry.session
+        for entry in done
+        if (entry.branch, entry.project) == place and (entry.at or 0) > item.at
+    }
     return len(later - {item.session}) >= LAPSES_AFTER
 
 
 def _next(
     steps: Sequence[NextStep], record: DistilledSession, project: str, left: Sequence[OpenItem]
 ) -> tuple[NextStep, ...]:
-    """Derived steps of the branch give way to those of a later session; what was handed over stays."""
+    """The next steps. Derived steps of the branch are replaced by those of a later session; handoffs stay."""
     place = (record.branch, project)
-    kept = [
+    remaining = [
         step
         for step in steps
         if step.by or (step.branch, step.project) != place or (step.at or 0) > (record.started or 0)
     ]
-    kept = [step for step in kept if step.by or step.session != record.session]
+    remaining = [step for step in remaining if step.by or step.session != record.session]
     if left:
         text = left[0].text
     elif record.outcome in UNFINISHED:
         day = "" if record.ended is None else f", {render_minute(record.ended)[:10]}"
         text = f"{GO_ON}{goal_line(record, LONGEST - 80)} ({record.outcome}{day})"
     else:
-        return tuple(kept)
+        return tuple(remaining)
     at = to_minute(record.started)
     step = NextStep(text=text, branch=record.branch, project=project, session=record.session, at=at)
-    return (*kept, step)
+    return (*remaining, step)
 
 
 def _done(record: DistilledSession, project: str) -> Done:
@@ -265,29 +269,29 @@ def _done(record: DistilledSession, project: str) -> Done:
 
 
 def _checks(checks: Sequence[Check], record: DistilledSession) -> tuple[Check, ...]:
-    """For each kind the command that passed most in the newest session."""
+    """For each kind the command that passed most often in the newest session."""
     newest = {check.kind: check for check in checks}
     for fact in reversed(record.harvest.facts):
         kind = check_in(fact)
-        known = newest.get(kind)
-        if kind and (known is None or (known.at or 0) <= (record.ended or 0)):
-            if known is not None and of_a_part(fact.command) and not of_a_part(known.command):
-                continue  # what checks all of it is not forgotten over what checked a part
+        previous = newest.get(kind)
+        if kind and (previous is None or (previous.at or 0) <= (record.ended or 0)):
+            if previous is not None and of_a_part(fact.command) and not of_a_part(previous.command):
+                continue  # a check of a part must not replace a check of everything
             newest[kind] = Check(command=cut(fact.command, 120), kind=kind, at=to_minute(record.ended))
     return tuple(newest.values())[:MOST_CHECKS]
 
 
 def _trimmed(state: Current, newest: float | None) -> Current:
-    """Bounded: the newest and the most urgent. Handed-over steps and a person's to-dos are never trimmed."""
+    """The state cut to its limits: the newest and most urgent stay. Handoffs and a person's to-dos are never cut."""
     oldest = (newest or 0) - OLDEST_S
     todo = [item for item in state.todo if not item.session or (item.at or 0) >= oldest]
     by_worth = sorted(by_session(todo), key=lambda item: (bool(item.session), item.priority != "high"))
-    kept = {item.id for item in by_worth[:MOST_TODO]} | {item.id for item in todo if not item.session}
+    kept_ids = {item.id for item in by_worth[:MOST_TODO]} | {item.id for item in todo if not item.session}
     derived = sorted((step for step in state.next if not step.by), key=lambda step: -(step.at or 0))
     fresh = [step for step in derived if (step.at or 0) >= oldest][:MOST_BRANCHES]
     return replace(
         state,
-        todo=tuple(item for item in by_worth if item.id in kept),
+        todo=tuple(item for item in by_worth if item.id in kept_ids),
         next=(*(step for step in state.next if step.by), *fresh),
         done=tuple(sorted(state.done, key=lambda item: item.at or 0)[-MOST_DONE:][::-1]),
     )
@@ -295,7 +299,7 @@ def _trimmed(state: Current, newest: float | None) -> Current:
 
 # --- the category of a fact ----------------------------------------------------------------------------
 
-# In this order: what names a thing outright goes before what merely talks about one.
+# In this order: the more specific patterns come first.
 _SIGNS: tuple[tuple[FactCategory, re.Pattern[str]], ...] = tuple(
     (category, lazy_regex(pattern, re.IGNORECASE))
     for category, pattern in (

@@ -1,7 +1,7 @@
 """The memory of a project on disk: state, history, facts and questions, written so that nothing is lost.
 
-One lock guards it all. A file that changes is read, changed and replaced under it; who edits by hand knows no
-lock, so the content is compared once more before the replacement, and the change is made again on what they wrote.
+One lock guards it all: a file is read, changed and replaced under it. An editor takes no lock, so the content is
+compared again before the replacement; if a person has saved the file in between, the change is repeated on it.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Dismissed:
         return set(self.times())
 
     def times(self) -> dict[str, float]:
-        """When each was taken out."""
-        return {known.id: known.at for known in read_json_lines(self._path, _Line)}
+        """When each id was dismissed."""
+        return {line.id: line.at for line in read_json_lines(self._path, _Line)}
 
     def add(self, held: Held, ids: Iterable[str], at: float) -> None:
         new = sorted(set(ids) - self.ids())
@@ -69,21 +69,21 @@ class Dismissed:
 
 
 def lines_of_ids(text: str) -> dict[str, int]:
-    """The ids that stand at the end of a file's lines, each with its first place, counted from 1."""
-    found: dict[str, int] = {}
+    """The ids at the end of a file's lines, each with its first line number, counted from 1."""
+    numbers: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if match := _ID.search(line):
-            found.setdefault(match[1], number)
-    return found
+            numbers.setdefault(match[1], number)
+    return numbers
 
 
 T = TypeVar("T")
 
 
 class MemoryStore:
-    """The memory of one project of a repository; `current.md` and `style.md` are common to all its projects.
+    """The memory of one project of a repository; all its projects share `current.md` and `style.md`.
 
-    All changes under one `group` go back as one; without a group each goes back by itself.
+    All changes with the same `group` are undone together; without a group each is undone by itself.
     """
 
     def __init__(
@@ -112,11 +112,11 @@ class MemoryStore:
     # --- reading ---------------------------------------------------------------------------------------
 
     def entries(self) -> Entries:
-        """One entry per session, archived ones too."""
+        """One entry per session, including archived ones."""
         return self._log().entries()
 
     def latest(self) -> tuple[LogEntry, ...]:
-        """The entries that the log itself holds, without the archive."""
+        """The entries of the log itself, without the archive."""
         return tuple(self._log().read().entries)
 
     def facts(self) -> ReferenceFile:
@@ -132,15 +132,15 @@ class MemoryStore:
         return self._text(self.style_file)
 
     def dismissed(self) -> set[str]:
-        """Ids of what a person took out, also by deleting its line since we last wrote: it must not come back.
+        """Ids of items that a person dismissed, or whose line they deleted since we last wrote: these stay out.
 
-        What was forgotten is among them.
+        Forgotten items are included.
         """
         by_hand = (self._deleted_by_hand(path) for path in self._mutable())
         return self._dismissed.ids().union(Denied(self._root).ids, *by_hand)
 
     def dismissed_at(self) -> dict[str, float]:
-        """When a person took each of these out; now for what they deleted since we last wrote."""
+        """When each item was dismissed; the current time for lines deleted since we last wrote."""
         deleted = {id: self._clock() for path in self._mutable() for id in self._deleted_by_hand(path)}
         return deleted | self._dismissed.times()
 
@@ -150,43 +150,43 @@ class MemoryStore:
 
     def _deleted_by_hand(self, path: Path) -> set[str]:
         now = files.read(self._checked(path))
-        written = self.versions.before_hand_edit(self._shown(path), now)
+        last_written = self.versions.before_hand_edit(self._shown(path), now)
         return (
-            lines_of_ids(decode_text(written)).keys() - lines_of_ids(decode_text(now or b""))
-            if written
+            lines_of_ids(decode_text(last_written)).keys() - lines_of_ids(decode_text(now or b""))
+            if last_written
             else set()
         )
 
     # --- history: only ever added to -------------------------------------------------------------------
 
     def record(self, *entries: LogEntry, longest: int = LONGEST) -> list[LogEntry]:
-        """Log sessions in one write; those that were new or had changed. A long log is archived afterwards."""
+        """Log sessions in one write, and return the new or changed ones. A long log is archived afterwards."""
         if any(not entry.session or entry.at is None for entry in entries):
             raise UsageError("a log entry needs a session and a date", fix="Import the session again")
         with files.lock(self.lock_path) as held:
             denied = Denied(self._root)
-            wanted = [denied.left_of(entry) for entry in entries if entry.session not in denied.sessions]
-            added = self._log().add(held, wanted)
+            allowed = [denied.left_of(entry) for entry in entries if entry.session not in denied.sessions]
+            added = self._log().add(held, allowed)
         if added:
             self.archive(longest=longest)
         return added
 
     def edited_entries(self) -> list[Placed]:
         """Log entries that were changed or removed by hand."""
-        written, forgotten = self._log().written()
-        return self._marks.edited(written, forgotten, self.log_file.name)
+        entries, forgotten = self._log().written()
+        return self._marks.edited(entries, forgotten, self.log_file.name)
 
     def accept_entries(self, but: Collection[str] = (), held: Held | None = None) -> None:
-        """Take the log as it is now for what was written, but for the entries of some sessions."""
-        with contextlib.nullcontext(held) if held is not None else files.lock(self.lock_path) as own:
-            self._marks.accept(own, self._log().written()[0], but)
+        """Accept the log as it is now, except the entries of the sessions in `but`."""
+        with contextlib.nullcontext(held) if held is not None else files.lock(self.lock_path) as lock:
+            self._marks.accept(lock, self._log().written()[0], but)
 
     def too_old(self, *, longest: int = LONGEST) -> list[LogEntry]:
         """The entries that `archive` would move."""
         return self._log().too_old(longest)
 
     def archive(self, *, longest: int = LONGEST) -> int:
-        """Move older sessions of a log of more than `longest` lines to the archive; how many were moved."""
+        """Move older sessions of a log with more than `longest` lines to the archive, and return their number."""
         with files.lock(self.lock_path) as held:
             log = self._log()
             return files.until_undisturbed(lambda: log.archive(held, longest))
@@ -194,7 +194,7 @@ class MemoryStore:
     # --- files that change -----------------------------------------------------------------------------
 
     def change_current(self, change: Callable[[CurrentFile], Current], reason: str = "") -> bool:
-        """Write the state that `change` makes of what is there; a person's words stay."""
+        """Write the state that `change` returns; a person's lines stay."""
 
         def rewrite(text: str, shown: str) -> str:
             file = current_md.parse_current(text or current_md.BEGINNING, shown)
@@ -229,9 +229,9 @@ class MemoryStore:
         return self.change(path, lambda text: rewrite(text, self._shown(path)), reason)
 
     def change(self, path: Path, rewrite: Callable[[str], str], reason: str = "") -> bool:
-        """Replace a file by what `rewrite` makes of it; False when that is the same.
+        """Replace a file with the result of `rewrite`; False if nothing changed.
 
-        `rewrite` is called again when another writer was faster, so it must have no side effects.
+        `rewrite` is called again if another writer was faster, so it must have no side effects.
         """
         with files.lock(self.lock_path) as held:
 
@@ -264,27 +264,27 @@ class MemoryStore:
         return self.versions.changes(self._shown(self._file(file)))[::-1]
 
     def unsaved(self, file: str) -> Change | None:
-        """An edit by hand since the last change of a file; no version holds it yet."""
+        """A manual edit since the last change of a file, which is not in any version yet."""
         path = self._checked(self._file(file))
         now = files.read(path)
         at = path.stat().st_mtime if now is not None else self._clock()
         return self.versions.unsaved(self._shown(path), now, at)
 
     def shown_name(self, file: str) -> str:
-        """How the journal names a file that a person named, by its name or its path."""
+        """The journal's name of a file that is given by its name or path."""
         return self._shown(self._file(file))
 
     def bytes_of(self, file: str) -> bytes | None:
-        """What a file that keeps versions holds now."""
+        """The current content of a file that has versions."""
         return files.read(self._checked(self._file(file)))
 
     def content(self, file: str, n: int) -> bytes | None:
-        """What a file held after its change `n`."""
+        """The content of a file after its change `n`."""
         after = self.versions.version(self._shown(self._file(file)), n).after
         return None if after is None else self.versions.content(after)
 
     def restore(self, file: str, n: int) -> bool:
-        """Bring back what a file held after its change `n`; what it holds now becomes a version too."""
+        """Restore the content of a file after its change `n`; the current content becomes a version too."""
         path = self._file(file)
         wanted = self.content(file, n)
         with files.lock(self.lock_path) as held:
@@ -308,7 +308,7 @@ class MemoryStore:
         )
 
     def undo(self, file: str | None = None) -> tuple[Step, ...]:
-        """Take back the last change of ours, in every file or in none; twice brings it back."""
+        """Undo our last change, in all its files or in none. A second undo redoes it."""
         with files.lock(self.lock_path) as held:
 
             def attempt() -> tuple[Step, ...]:
@@ -332,15 +332,17 @@ class MemoryStore:
         return (self.current_file, self.style_file, self.reference_file, self.questions_file)
 
     def _of_all_projects(self) -> list[str]:
-        """Every file that keeps versions: one capture may concern several projects."""
-        own = [self._shown(path) for path in self._mutable()]
+        """Every file that has versions: one capture may change several projects."""
+        own_files = [self._shown(path) for path in self._mutable()]
         folder = self._root / "projects"
-        others = [path for path in folder.iterdir() if path.name != self.name] if folder.is_dir() else []
+        other_projects = (
+            [path for path in folder.iterdir() if path.name != self.name] if folder.is_dir() else []
+        )
         names = (self.reference_file.name, self.questions_file.name)
-        return [*own, *(self._shown(path / name) for path in others for name in names)]
+        return [*own_files, *(self._shown(path / name) for path in other_projects for name in names)]
 
     def _lessons(self) -> list[str]:
-        """Lessons and what was chosen of them, as the journal names them: they may be gone."""
+        """Lessons and the choices about them, from the journal: the files may no longer exist."""
         return [
             name
             for name in dict.fromkeys(change.file for change in self.versions.changes())
@@ -379,15 +381,15 @@ class MemoryStore:
 
 
 def retired_decisions(store: MemoryStore) -> list[Decision]:
-    """Each with the moment at which it was given up; what was decided later is a new decision."""
+    """The retired decisions, each with the time of its retirement; what was decided later is a new decision."""
     times = {id: at for id, at in store.dismissed_at().items() if id.startswith("D-")}
-    found: dict[str, Decision] = {}
+    retired: dict[str, Decision] = {}
     for decision in _known(store) if times else ():
         if decision.id in times:
-            found.setdefault(decision.id, replace(decision, at=times[decision.id]))
-            if len(found) == len(times):
+            retired.setdefault(decision.id, replace(decision, at=times[decision.id]))
+            if len(retired) == len(times):
                 break
-    return list(found.values())
+    return list(retired.values())
 
 
 def is_decided_since(decision: Decision, gone: Decision) -> bool:
@@ -401,7 +403,7 @@ def _known(store: MemoryStore) -> Iterator[Decision]:
     for change in store.history(file):
         try:
             text = (store.content(file, change.n) or b"").decode("utf-8", "replace")
-        except HoldfastError:  # a version that is no longer whole
+        except HoldfastError:  # a damaged version
             continue
         yield from reference_md.parse_reference(text).reference.decisions
 
@@ -410,7 +412,7 @@ def _known(store: MemoryStore) -> Iterator[Decision]:
 
 
 class AnswerGiven(Struct, frozen=True):
-    """The record gave this answer at this time."""
+    """An answer from the record, and when it was given."""
 
     at: float
     id: str
@@ -421,7 +423,7 @@ def record_answer(project: Project, id: str, at: float) -> None:
 
 
 def answers_given(project: Project) -> list[AnswerGiven]:
-    """Oldest first. A line that a crash tore counts for nothing."""
+    """The answers, oldest first. A torn line is skipped."""
     return read_json_lines(_path(project), AnswerGiven)
 
 
