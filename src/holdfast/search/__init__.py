@@ -1,6 +1,6 @@
-"""Search by words and by meaning in one local file: `holdfast.search.open(path)` is the way in for any program.
+"""Full-text and semantic search in one local file. Any program can use it: `holdfast.search.open(path)`.
 
-docs/search.md shows it at work.
+docs/search.md has examples.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def open(
     *,
     tell: Callable[[str], None] | None = None,
 ) -> Index:
-    """The index at `path` (a file, or a folder for its `index.db`), made if there is none.
+    """Opens the index at `path` (a file, or a folder for its `index.db`), and creates it if it does not exist.
 
     `embedder`: "static" is the table that holdfast ships; "minilm" the real all-MiniLM-L6-v2, with the extra of
     that name; None searches by words alone; or anything that satisfies `Embedder`. An index that was made with
@@ -46,7 +46,7 @@ def _file_at(given: str | os.PathLike[str]) -> Path:
 
 
 def _is_name(path: str) -> bool:
-    """What SQLite takes for a file. In memory it could do without, but the vectors are a file."""
+    """Whether SQLite would open a file of this name. An index in memory is not possible, because vectors are a file."""
     return path != ":memory:" and "\0" not in path and not any("\ud800" <= char <= "\udfff" for char in path)
 
 

@@ -1,4 +1,4 @@
-"""Finds the chunks that may answer a question: those that share its words, its meaning, or whose id it says."""
+"""Finds the chunks that may answer a query: by shared words, by meaning, or by an id in the query."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from holdfast.search.embed.static import UNIT
 from holdfast.search.terms import Chosen
 from holdfast.search.vectors import VectorFile
 
-# --- evidence without chance ---------------------------------------------------------------------------
+# --- evidence corrected for chance ---------------------------------------------------------------------
 
 
 class Claim(Struct, frozen=True):
-    """What speaks for a chunk: its passage with most of the question, that one's coverage, and its largest cosine."""
+    """The evidence for a chunk: its best passage, that passage's coverage of the query, and the largest cosine."""
 
     passage: int
     coverage: float
@@ -36,10 +36,10 @@ def remaining_evidence(
     least: float,
     lift: float = 0.0,
 ) -> list[float]:
-    """What is left of each claim once chance is taken off; infinite for no claim.
+    """The evidence of each claim, corrected for chance; infinite for no claim.
 
-    `condition` says which chunks may answer, `lift` by how much the embedder's cosines are too small. A claim that
-    cannot reach `least` is not looked into.
+    `condition` selects the chunks that may answer, `lift` is how much too small the embedder's cosines are. A claim
+    that cannot reach `least` is skipped.
     """
     where, values = condition
     among = f"SELECT count(*) FROM (SELECT 1 FROM chunk WHERE {where} LIMIT {terms.MANY})"
@@ -57,9 +57,9 @@ def remaining_evidence(
 
 
 def _rarest_words(database: Database, chosen: Chosen, passages: set[int]) -> dict[int, float]:
-    """Passage → how much of the question the rarest word makes up that it holds."""
+    """Passage → the share of the query that its rarest matching word makes up."""
     rarest: dict[int, float] = {}
-    # All that hold a word are read, and most passed over: to ask for each passage takes four times as long.
+    # Reads all passages with a word and skips most of them: a query for each passage takes four times as long.
     holding = "SELECT rowid FROM passage_words WHERE passage_words MATCH ?"
     for word, share in zip(chosen.words, chosen.shares, strict=True) if passages else ():
         for (number,) in database.ask(holding, [lexical.match_any([word])]):
@@ -74,7 +74,7 @@ _FEW_WORDS = 2
 
 
 class Candidate(Struct, frozen=True):
-    """A chunk that may answer: its passages (number, start, stop), its kind and its moment."""
+    """A chunk that may answer: its passages (number, start, stop), its kind and its time."""
 
     id: str
     passages: list[tuple[int, int, int]]
@@ -83,33 +83,33 @@ class Candidate(Struct, frozen=True):
 
 
 class Ranked(Struct, frozen=True):
-    """A chunk with its place in the order and what a person is told of it."""
+    """A chunk with its rank value and the data for its hit."""
 
     value: float
     number: int
     best: tuple[int, int, int]
     cosine: float
-    claim: Claim | None  # none for what is named or held word for word: that is beyond doubt
+    claim: Claim | None  # None if the query names it or it contains the query literally: that is certain
 
 
 class QueryEvidence(Struct, frozen=True):
-    """What the index says of each passage (by_passage, cosines) and each long chunk (by_whole), and ids said."""
+    """Scores of each passage (by_passage, cosines) and each long chunk (by_whole), and chunks named by id."""
 
     chosen: Chosen
     by_passage: dict[int, float]
     by_whole: dict[int, float]
     cosines: dict[int, float]
     named: set[int]
-    signs: list[str]  # what was looked for as it stands, because it has no words
+    signs: list[str]  # searched as substrings, because they contain no words
 
     def fits(self, least: float) -> bool:
-        """Whether anything answers: by a word, by its id, or by meaning alone."""
+        """Whether anything matches: by a word, by id, or by meaning alone."""
         has_match = self.by_passage or self.by_whole or self.named
         return bool(has_match) or max(self.cosines.values(), default=0.0) >= least
 
     @property
     def is_short_of_words(self) -> bool:
-        """A word or two, none of which any text holds: only other words for it can be meant, and meaning decides."""
+        """Whether the query has only a word or two that no text contains: then only meaning can match."""
         return not (self.by_passage or self.by_whole) and self.chosen.asked <= _FEW_WORDS
 
     def of(self, number: int, candidate: Candidate) -> tuple[float, float, float]:
@@ -134,20 +134,18 @@ class QueryEvidence(Struct, frozen=True):
         return max(candidate.passages, key=worth)
 
 
-_BY_WORDS = 300  # passages that are looked at more closely
+_BY_WORDS = 300  # passages that are examined further
 _BY_MEANING = 200
-_BEFORE_SCOPE = 5000  # nearest passages among which those of a scope are looked for first
-_SORTS_OF_SESSION = ("session", "ledger")  # what is known of a session as a whole has these before its id
-_BEGINS_AN_ID = lazy_regex(
-    r"(?=.*\d)[0-9A-Za-z][0-9A-Za-z_-]{7,99}"
-)  # people are shown the first eight signs
+_BEFORE_SCOPE = 5000  # nearest passages that are checked first for those in the scope
+_SORTS_OF_SESSION = ("session", "ledger")  # prefixes of the ids of chunks about a whole session
+_BEGINS_AN_ID = lazy_regex(r"(?=.*\d)[0-9A-Za-z][0-9A-Za-z_-]{7,99}")  # people see the first eight characters
 _MOST_ALIKE = 5
-_LOOKS_LIKE_AN_ID = lazy_regex(r"[^\W\d_].*[\d\W_]|[\d\W_].*[^\W\d_]")  # `it` and `2` are said in passing
+_LOOKS_LIKE_AN_ID = lazy_regex(r"[^\W\d_].*[\d\W_]|[\d\W_].*[^\W\d_]")  # `it` and `2` are ordinary words
 _LETTER_AND_HASH = lazy_regex(r"[A-Za-z]-[0-9A-Za-z]{4,12}")  # our own ids, as they are typed
 
 
 class Candidates:
-    """Asks one database and its vectors, inside a read transaction."""
+    """Queries one database and its vectors, inside a read transaction."""
 
     def __init__(self, database: Database, vectors: VectorFile | None) -> None:
         self._db = database
@@ -156,7 +154,7 @@ class Candidates:
     def by_words(
         self, table: str, words: Sequence[str], factors: Sequence[float], scope: Scope
     ) -> dict[int, float]:
-        """Row number → BM25; in a handful of texts the sum over words, each times its factor."""
+        """Row number → BM25; in a small index the sum over words, each times its factor."""
         if not factors:
             return self._matching(table, words, scope)
         scores: dict[int, float] = {}
@@ -183,7 +181,7 @@ class Candidates:
         return dict(cursor)
 
     def holding(self, signs: Sequence[str], chosen: Chosen, scope: Scope) -> dict[int, float]:
-        """Passage → how many of some signs it is the first of its chunk to hold, as if they were all the words."""
+        """Passage → score by substrings: the first passage of a chunk that contains one counts."""
         condition, values = scope.condition()
         scores: dict[int, float] = {}
         for sign in signs:
@@ -211,10 +209,10 @@ class Candidates:
     def _nearest_in_scope(
         self, vectors: VectorFile, vector: bytes, last: int, scope: Scope
     ) -> dict[int, int]:
-        """The nearest passages of the chunks that may answer.
+        """The nearest passages of the chunks in the scope.
 
-        To list all of those takes seconds where they are most of a large index; but then they are among the nearest
-        of all, and when enough of these are in the scope, they are its nearest too. A small scope is listed.
+        Listing a scope that covers most of a large index takes seconds. So look at the nearest passages of the whole
+        index first: if enough of them are in the scope, they are its nearest too. A small scope is listed.
         """
         if last > 2 * _BEFORE_SCOPE:
             near = vectors.nearest(vector, _BEFORE_SCOPE, last, None)
@@ -231,12 +229,12 @@ class Candidates:
         return vectors.nearest(vector, _BY_MEANING, last, among)
 
     def _in_scope(self, passages: Sequence[int], scope: Scope) -> list[int]:
-        """Those of some passages whose chunks may answer, in the order given, until there are enough."""
+        """The passages whose chunks are in the scope, in the given order, until there are enough."""
         condition, values = scope.condition()
         inside: list[int] = []
         for portion in portions(passages):
             marks = ", ".join("?" * len(portion))
-            # A cross join is taken as written: SQLite would rather go through all chunks of a kind.
+            # CROSS JOIN fixes the join order: otherwise SQLite scans all chunks of a kind.
             statement = (
                 "SELECT passage.n FROM passage CROSS JOIN chunk ON chunk.n = passage.chunk "
                 f"WHERE passage.n IN ({marks}) AND {condition}"
@@ -248,7 +246,7 @@ class Candidates:
         return inside
 
     def complete(self, cosines: dict[int, float], candidates: dict[int, Candidate], question: Query) -> None:
-        """Every passage of every candidate gets its cosine, however it was found."""
+        """Adds the missing cosines of all passages of all candidates."""
         if self._vectors is None or question.vector is None or not any(question.vector):
             return
         missing = [
@@ -258,7 +256,7 @@ class Candidates:
             cosines[number] = dot / UNIT**2
 
     def named(self, question: Query) -> set[int]:
-        """Chunks whose id is said in the question; of `sort:id` the id alone will do, or the first of its signs."""
+        """Chunks whose id is in the query; for `kind:id` the id or its first characters are enough."""
         words = {word.strip("\"'`()[]<>,;:!?.…") for word in question.text[:2000].split()[:50]} - {""}
         ids = {word for word in words if len(words) == 1 or _LOOKS_LIKE_AN_ID.search(word)}
         ids |= {word[0].upper() + word[1:].lower() for word in ids if _LETTER_AND_HASH.fullmatch(word)}
@@ -313,7 +311,7 @@ def hit_of(
     is_weak: bool,
     otherwise: str = "like it in parts",
 ) -> Hit:
-    """`otherwise` is the reason of what was found by nothing that could be named."""
+    """Builds the hit; `otherwise` is the reason if no word or meaning can be named."""
     statement = "SELECT id, kind, title, text, path, line, session, project, at, data FROM chunk WHERE n = ?"
     ((id, kind, title, text, path, line, session, project, at, data),) = database.ask(
         statement, (one.number,)

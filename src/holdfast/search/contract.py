@@ -1,6 +1,6 @@
-"""What every search backend does: the `Index` contract, which one suite of tests holds all of them to.
+"""The `Index` contract of every search backend.
 
-tests/search/test_index_contract.py is that suite. A backend adds itself to the table there.
+tests/search/test_index_contract.py tests all backends. A new backend adds itself to the table there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FLOOR = 0.42
 """The least evidence that is worth a reader's attention; docs/benchmarks.md says how it was found."""
 
 FITTING = 0.35
-"""The least evidence of a question's best answer: less than FLOOR, for a person can judge what is shown."""
+"""The least evidence of a query's best answer: less than FLOOR, because a person can judge the result."""
 
 NEAR = 0.21
 """The least cosine of a text that shares no word with the question and may still be meant; found in the same place."""
@@ -28,16 +28,16 @@ NO_WORD = 0.6
 """The same for a question that is no word at all: the pieces that a model makes of it are near to anything."""
 
 When = float | int | str | datetime | date | None
-"""A moment: seconds since 1970, an ISO 8601 text, or Python's own; without a zone it is UTC."""
+"""A time: seconds since 1970, an ISO 8601 string, or a datetime; without a zone it is UTC."""
 
 LONGEST_TEXT = 100_000_000
-"""Characters of a chunk; more are refused. What comes after the first million is found by its words alone."""
+"""The most characters of a chunk. Text after the first million is found by its words alone."""
 
 _LONGEST_ID = 1000
 
 
 class Index(Protocol):
-    """A search index. It is derived: whatever is in it can be put again, and then gives the same answers."""
+    """A search index. It is derived: a rebuilt index gives the same answers."""
 
     def put(
         self,
@@ -52,16 +52,16 @@ class Index(Protocol):
         session: str = "",
         project: str = "",
     ) -> bool:
-        """Make `text` findable under `id`, in place of what was there. False when nothing had changed."""
+        """Stores `text` under `id`, replacing any earlier text. Returns False if nothing has changed."""
 
     def put_many(self, chunks: Iterable[Chunk]) -> Changes:
-        """All of them or, on an error, none; unchanged ones cost next to nothing."""
+        """Stores all chunks or, on an error, none; unchanged ones cost almost nothing."""
 
     def delete(self, id: str) -> bool:
-        """False when there was no such chunk."""
+        """Returns False if there was no such chunk."""
 
     def delete_many(self, ids: Iterable[str]) -> int:
-        """How many there were, all gone at once."""
+        """Deletes in one transaction, and returns how many chunks there were."""
 
     def search(
         self,
@@ -90,13 +90,13 @@ class Index(Protocol):
         """Every id, in order."""
 
     def text(self, id: str) -> str:
-        """All that was put under an id, of which a hit may show a passage; '' when there is no such chunk."""
+        """The whole text of a chunk, of which a hit may show only a passage; '' if there is no such chunk."""
 
     def mark(self) -> str:
-        """What was last left by `set_mark`; '' in a rebuilt index."""
+        """The value of the last `set_mark`; '' in a rebuilt index."""
 
     def set_mark(self, mark: str) -> None:
-        """Leave a word for oneself: it is there only together with all that was put and deleted before it."""
+        """Stores a mark, durable only together with all earlier writes."""
 
     def stats(self) -> Stats: ...
 
@@ -110,7 +110,7 @@ class Index(Protocol):
 
 
 def seconds(when: When) -> float | None:
-    """The moment in seconds since 1970."""
+    """The time in seconds since 1970."""
     if when is None or when == "":  # as in a hit without a date
         return None
     if isinstance(when, str):
@@ -136,7 +136,7 @@ def _read(text: str) -> datetime:
 
 
 def typed(chunk: Chunk) -> Chunk:
-    """The same chunk. Nothing checks a struct's fields when it is made, and numbers as ids are an easy slip."""
+    """Checks the types of a chunk. A struct does not check its fields, and numbers as ids are an easy mistake."""
     for field in _TEXTS:
         value = getattr(chunk, field)
         if not isinstance(value, str):
@@ -151,7 +151,7 @@ _TEXTS = ("id", "text", "kind", "title", "path", "session", "project", "data")
 
 
 def checked(chunk: Chunk) -> Chunk:
-    """The chunk as it can be stored: signs that no database takes replaced, an unusable id refused."""
+    """The chunk as it can be stored: replaces characters that no database accepts, refuses an unusable id."""
     if not chunk.id or len(chunk.id) > _LONGEST_ID or storable(chunk.id) != chunk.id:
         fix = f"Use 1 to {_LONGEST_ID} characters, without NUL or lone surrogates"
         raise UsageError(f"not usable as the id of a chunk: {chunk.id[:40]!a}", fix=fix)

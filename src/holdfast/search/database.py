@@ -80,14 +80,14 @@ class Database:
         self.ask("PRAGMA cache_size=-65536")
 
     def _refuse_others(self) -> None:
-        """Another program's database is not made into an index: our tables may have the names of its own."""
+        """Refuses another program's database: its tables may have the same names as ours."""
         if self.number("SELECT count(*) FROM sqlite_master") and not self.number(
             "SELECT count(*) FROM sqlite_master WHERE name = 'passage_words'"
         ):
             raise not_ours(self.path)
 
     def _use_write_ahead_log(self) -> None:
-        """SQLite does not wait its turn here when two processes make the file at once, so we do."""
+        """SQLite does not wait here if two processes create the file at once, so we retry."""
         deadline = time.monotonic() + BUSY_SECONDS
         while True:
             try:
@@ -113,7 +113,7 @@ class Database:
         self.set_meta("generation", name)
         return name
 
-    # --- asking and telling ------------------------------------------------------------------------------
+    # --- queries -----------------------------------------------------------------------------------------
 
     def ask(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
         try:
@@ -129,7 +129,7 @@ class Database:
             raise refused(self.path, error) from error
 
     def number(self, statement: str, values: Sequence[object] = ()) -> int:
-        """The single number that a question has for an answer; 0 for none."""
+        """The single number that a query returns; 0 for none."""
         row = self.row(statement, values)
         return row[0] or 0 if row else 0
 
@@ -142,13 +142,13 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """All or nothing. Takes its turn at once: a transaction that reads first and writes later is refused."""
+        """A write transaction. It locks at once: one that reads first and writes later would be refused."""
         self._writes += 1
         yield from self._transaction("BEGIN IMMEDIATE")
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Everything asked inside is answered as of the same moment."""
+        """A read transaction: all queries see the same state."""
         yield from self._transaction("BEGIN")
 
     def _transaction(self, begin: str) -> Iterator[None]:
@@ -162,7 +162,7 @@ class Database:
             raise
 
     def changes_seen(self) -> tuple[int, int]:
-        """Differs when anything was changed, by us or by another process."""
+        """A value that differs after any change, by us or by another process."""
         return self.number("PRAGMA data_version"), self._writes
 
     def close(self) -> None:
@@ -170,7 +170,7 @@ class Database:
 
 
 def portions(values: Sequence[T], size: int = 500) -> list[list[T]]:
-    """As many values as one statement takes."""
+    """Splits values into groups that fit into one statement."""
     return [list(values[at : at + size]) for at in range(0, len(values), size)]
 
 
@@ -187,7 +187,7 @@ def not_ours(path: Path) -> DamagedIndex:
 
 
 def refused(path: Path, error: Exception) -> StoreError:
-    """What SQLite or the disk said, and what to do. Busy is not broken: only a broken index is to be deleted."""
+    """The error of SQLite or the disk, with what to do. Only a damaged index should be deleted, not a busy one."""
     words = str(error)
     if "locked" in words or "busy" in words:
         return BusyIndex("the search index is in use by another process", where=str(path), fix="Try again")

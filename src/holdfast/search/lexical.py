@@ -1,8 +1,8 @@
-"""Words as the full-text index sees them: names split and kept whole, and a question made into its terms.
+"""Splits texts and queries into terms for the full-text index, with identifiers both whole and in parts.
 
-Prose is left to FTS5 (unicode61 and porter). What FTS5 cannot do goes into a column of its own, `names`: for
+FTS5 (unicode61 and porter) handles prose. What it cannot do goes into a separate column, `names`: for
 `store.read_lines`, `--dry-run`, `src/app/main.py`, `parseQuery`, `E1234` the whole as one word, and the parts that
-unicode61 does not separate. In a whole, every sign is a private-use character, which FTS5 takes for a letter.
+unicode61 does not separate. In a whole, punctuation becomes private-use characters, which FTS5 treats as letters.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from holdfast.core.patterns import lazy_regex
 _KANA_AND_HANGUL = "\u3040-\u30ff\u31f0-\u31ff\uac00-\ud7af"
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _PAIRED = _KANA_AND_HANGUL + _HAN
-# Compiled on first use: the sets are large, and most questions and texts are in ASCII and need none of them.
+# Compiled on first use: the sets are large, and most queries and texts are ASCII and need none of them.
 _RUN = lazy_regex(f"[{_PAIRED}]+")
 _OTHER = f"(?:(?![{_PAIRED}])[^\\W_])+"
 _BESIDE = lazy_regex(f"(?<=[{_PAIRED}]){_OTHER}|{_OTHER}(?=[{_PAIRED}])")
-# Thai, Lao, Myanmar, Khmer; and arrows, symbols and emoji, which are no words to anybody else.
+# Thai, Lao, Myanmar, Khmer; and arrows, symbols and emoji, which are never part of a word.
 _AS_IT_STANDS = lazy_regex(
     f"[{_PAIRED}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2190-\u2bff\U0001f000-\U0001faff]"
 )
@@ -44,24 +44,24 @@ def pairs(token: str) -> Iterator[str]:
 
 
 def beside(token: str) -> Iterator[str]:
-    """Words of other letters that touch a run."""
+    """Words in other scripts that touch a run."""
     return (match[0].lower() for match in _BESIDE.finditer(token))
 
 
 def apart(token: str) -> list[str]:
-    """What is left of a token without its runs."""
+    """The rest of a token without its runs."""
     return [token] if token.isascii() else [part for part in _RUN.split(token) if part]
 
 
 def is_in_parts(word: str) -> bool:
-    """Whether pairs and what is beside them say all of a word, so that it is not looked up as a whole."""
+    """Whether pairs and adjacent words cover a word, so that it is not looked up as a whole."""
     if not has_run(word):
         return False
     return len(word) > _PAIR or _RUN.fullmatch(word) is None
 
 
 def joined(pieces: Iterable[str], text: str) -> list[str]:
-    """Pairs as the longest runs of them that a text has, in its order: `缓存, 存失, 失效` is `缓存失效`."""
+    """Joins pairs to the longest runs in a text, in order: `缓存, 存失, 失效` becomes `缓存失效`."""
     pair_set = set(pieces)
     runs: list[str] = []
     for match in _RUN.finditer(text):
@@ -80,7 +80,7 @@ def is_pair(term: str) -> bool:
 
 
 def sought_as_it_stands(query: str) -> list[str]:
-    """The pieces of a question that can be looked for letter by letter; none of one with letters that make words."""
+    """The parts of a query to search as substrings; none if it contains words."""
     if _WORDS.search(_AS_IT_STANDS.sub("", query)):
         return []
     pieces = [piece.replace(_VARIANT, "") for piece in query.split()[:_MOST_SOUGHT]]
@@ -140,7 +140,7 @@ def _names_of_token(token: str) -> Iterator[str]:
 
 
 def composed(text: str) -> str:
-    """Letters with their accents as one character each, however they were typed."""
+    """The text in NFC: letters with their accents as one character each."""
     if text.isascii():
         return text
     from unicodedata import is_normalized, normalize
@@ -168,7 +168,7 @@ def _whole_and_file(joined: str) -> Iterator[str]:
 
 
 def query_terms(query: str) -> list[str]:
-    """The words and names of a question in their order, each once, small words left out while others remain."""
+    """The distinct words and names of a query, in order, without stop words if others remain."""
     query = query[:LONGEST_QUERY]
     words = [word.lower() for word in _WORD.findall(query) if not is_in_parts(word)]
     small = _small_words_of(words)
@@ -184,19 +184,19 @@ def query_terms(query: str) -> list[str]:
 
 
 def says_something(query: str) -> bool:
-    """Whether a question has a word of its own: `ok, thanks` and `what do you think?` have none."""
+    """Whether a query has a content word: `ok, thanks` and `what do you think?` have none."""
     return any(word.lower() not in _small_words() for word in _WORD.findall(query[:LONGEST_QUERY]))
 
 
 def without_small_words(query: str) -> str:
-    """A question for its meaning: `how`, `the` and `we` pull every text's vector the same way."""
+    """A query for embedding: `how`, `the` and `we` shift every vector in the same direction."""
     words = re.findall(r"\w+", query[:LONGEST_QUERY])
     small = _small_words_of(word.lower() for word in words)
     return " ".join(word for word in words if word.lower() not in small) or query[:LONGEST_QUERY]
 
 
 def _small_words_of(words: Iterable[str]) -> frozenset[str]:
-    """English ones, and another language's if a question has two of them: one alone (os, die) may be a name."""
+    """English stop words, and another language's if a query has two of them: a single one (os, die) may be a name."""
     from holdfast.core.stopwords import OTHER_LANGUAGES
 
     question_words = frozenset(words)
@@ -291,7 +291,7 @@ def held(terms: Iterable[tuple[str, str]], text: str, most: int) -> list[str]:
 
 
 def around(terms: Iterable[tuple[str, str]], text: str, start: int, stop: int, most: int) -> tuple[int, int]:
-    """The part of a long passage that holds the first of some terms that it holds at all."""
+    """The part of a long passage around the first matching term."""
     folded = text[start:stop].lower()
     for _, stem in terms:
         match = re.search(as_pattern(stem), folded)
@@ -302,7 +302,7 @@ def around(terms: Iterable[tuple[str, str]], text: str, start: int, stop: int, m
 
 
 def _folded(text: str) -> str:
-    """As FTS5 compares: without capitals and accents."""
+    """Folds text as FTS5 does: no capitals, no accents."""
     if text.isascii():
         return text.lower()
     from unicodedata import combining, normalize

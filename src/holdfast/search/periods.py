@@ -1,7 +1,7 @@
-"""The day or period that a question names: `2026-11-03`, `3 November`, `yesterday`, `last week`, `2 days ago`.
+"""Finds the day or period in a query: `2026-11-03`, `3 November`, `yesterday`, `last week`, `2 days ago`.
 
-Dates are in the local calendar, as of now. A period lies in the past: `3 November` without a year is the
-last one, and what is to come has no sessions. English words and ISO 8601 dates; `03/11` is March to some.
+Dates are in the local calendar. A period is in the past: `3 November` without a year is the last one. Supports English
+words and ISO 8601 dates; `03/11` is ambiguous and not supported.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SIGNS = _words(
 _SINCE = lazy_regex(r"\b(since|after|before|until|till|by)\s+(?:the )?$", re.I)
 _LEADING = lazy_regex(r"(?:\b(?:on|in|from|of|for|during|since|after|at|the|around|over|within)\s+)+$", re.I)
 _TO = lazy_regex(r"\s*(?:to|until|till|through|and|–|-|\.\.)\s*(?:the )?", re.I)
-# What is asked of a day as a whole: nothing of it is a subject that something could be about.
+# Words of a query about a whole day: none of them is a subject.
 _ASKING = frozenset(
     _words("""did do done work worked working works happen happened happening session sessions change changed changes
     changelog history log summary summarize summarise recap recall remember list show tell told activity progress
@@ -55,7 +55,7 @@ _ASKING = frozenset(
 
 
 class Period(Struct, frozen=True):
-    """From `start` to before `stop`, in seconds since 1970; `rest` is the question without it."""
+    """From `start` up to `stop`, in seconds since 1970; `rest` is the query without it."""
 
     start: float
     stop: float
@@ -66,19 +66,19 @@ class Period(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """As a person reads it: what was said, and the dates that it stands for."""
+        """For people: the words of the query, and the dates that they mean."""
         dates = f"{self.first}" if self.first == self.last else f"{self.first} to {self.last}"
         return dates if self.said == dates else f"{self.said} ({dates})"
 
     @property
     def is_all(self) -> bool:
-        """Whether nothing else is asked for."""
+        """Whether the query has no other words."""
         words = re.findall(r"[^\W_]+", self.rest.lower())
         return all(word in ENGLISH or word in _ASKING or len(word) < 2 for word in words)
 
 
 class _Found(Struct, frozen=True):
-    """Where a period stands in a question, its first and its last day."""
+    """The position of a period in a query, its first and its last day."""
 
     begin: int
     end: int
@@ -87,11 +87,11 @@ class _Found(Struct, frozen=True):
 
 
 def period_in(question: str, now: datetime) -> Period | None:
-    """The first period that a question names, by the clock and the calendar of this machine."""
+    """The first period in a query, by the clock and the calendar of this machine."""
     text = question[:2000]
     lowered = text.lower()
     if not any(sign in lowered for sign in _SIGNS):
-        return None  # nearly every question ends here, before a pattern is compiled
+        return None  # nearly every query ends here, before a pattern is compiled
     today = now.astimezone().date()
     mention = _first(text, today)
     if mention is None:
@@ -105,7 +105,7 @@ def period_in(question: str, now: datetime) -> Period | None:
         first, last, end = min(first, second.first), max(last, second.last), connector.end() + second.end
     if preposition := _SINCE.search(text[:begin]):
         if preposition[1].lower() not in ("since", "after"):
-            return None  # all that was before is no period that anybody looks through
+            return None  # everything before a date is not a useful period
         first, last = (first if preposition[1].lower() == "since" else last + timedelta(days=1)), today
     if first > last:
         return None
@@ -113,13 +113,13 @@ def period_in(question: str, now: datetime) -> Period | None:
     rest = f"{text[: lead.start() if lead else begin]} {text[end:]}{question[2000:]}"
     try:
         start, stop = _midnight(first), _midnight(last + timedelta(days=1))
-    except (OverflowError, OSError, ValueError):  # no clock of this machine goes so far
+    except (OverflowError, OSError, ValueError):  # out of range for this machine's clock
         return None
     return Period(start, stop, text[begin:end], first, last, " ".join(rest.split()))
 
 
 def _first(text: str, today: date) -> _Found | None:
-    """What stands first; of two that begin together what is longer."""
+    """The first period; of two that begin together the longer."""
     best: _Found | None = None
     for pattern, days in _FORMS:
         for match in pattern.finditer(text):

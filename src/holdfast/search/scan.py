@@ -27,7 +27,7 @@ _BLOCK_VALUES = (
 )  # they stay in the cache, and are too few for the matrix library to start threads over
 _ROWS_FOR_A_THREAD = 100_000
 _MOST_THREADS = 4
-_TIES = 4  # of rows that are equally near at most this many times what is wanted
+_TIES = 4  # keep at most this many times the wanted number of equally near rows
 
 
 class Leading:

@@ -1,4 +1,4 @@
-"""Files that were read through the shell: some agents have no other way to look at one."""
+"""Finds files that were read through the shell: some agents have no other way to read one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST = 2000
 
 
 def shell_reads(commands: Iterable[str]) -> Iterator[str]:
-    """Paths as the commands give them, from the directory they were run in."""
+    """Paths as the commands give them, relative to the directory they were run in."""
     for command in commands:
         yield from _of_command(command[:_LONGEST].strip())
 

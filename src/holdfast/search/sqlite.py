@@ -42,7 +42,7 @@ _LOOKED_AT_FOR_WORDING = 50
 
 
 class Lookup:
-    """One question's way through one database, inside a read transaction."""
+    """Answers one query from one database, inside a read transaction."""
 
     def __init__(self, database: Database, terms: Terms, vectors: VectorFile | None) -> None:
         self._db = database
@@ -72,13 +72,13 @@ class Lookup:
         elif question.least is not None:
             left = {one.number: one.cosine + question.lift for one in ranked if one.claim is not None}
 
-        # Equal values are told apart by what a rebuilt index has too: never by row numbers.
+        # Break ties by values that a rebuilt index has too, never by row numbers.
         def order(one: Ranked) -> tuple[float, float, str]:
             return -one.value, -(candidates[one.number].at or 0), candidates[one.number].id
 
         ranked.sort(key=order)
         if ranked and len(question.text.split()) > 1:
-            # What is worth less than that comes in no case among the first k.
+            # Chunks below this value cannot be among the first k.
             least = ranked[:k][-1].value / fuse.AS_ASKED
             near = [one for one in ranked[:_LOOKED_AT_FOR_WORDING] if one.value >= least]
             ranked[: len(near)] = [
@@ -88,7 +88,7 @@ class Lookup:
         return [hit_of(self._db, one, evidence, left.get(one.number, FLOOR) < FLOOR) for one in ranked[:k]]
 
     def listed(self, scope: Scope, k: int) -> list[Hit]:
-        """All that may answer, newest first."""
+        """All chunks in the scope, newest first."""
         condition, values = scope.condition()
         statement = f"SELECT n FROM chunk WHERE {condition} ORDER BY at DESC, id LIMIT {k}"
         numbers = [number for (number,) in self._db.ask(statement, values)]
@@ -103,7 +103,7 @@ class Lookup:
         return hits
 
     def _evidence(self, question: Query) -> QueryEvidence:
-        """What words, meaning and names say of any chunk at all."""
+        """The evidence of words, meaning and names for all chunks."""
         chosen = self._terms.choose(lexical.query_terms(question.text))
         signs = [] if _has_words(chosen) else lexical.sought_as_it_stands(question.text)
         if signs:
@@ -133,14 +133,14 @@ class Lookup:
         return {candidate.number: evidence for candidate, evidence in zip(ranked, remaining, strict=True)}
 
     def _newest(self, before: float | None) -> float:
-        """The moment of the newest chunk; who asks as of a day in the past has nothing newer."""
+        """The time of the newest chunk, not newer than `before`."""
         condition, values = ("", []) if before is None else (" WHERE at < ?", [before])
         return self._db.number(f"SELECT max(at) FROM chunk{condition}", values)
 
     def _ranked(
         self, number: int, candidate: Candidate, evidence: QueryEvidence, query: str, now: float
     ) -> Ranked | None:
-        """None for what is not relevant at all."""
+        """None if the chunk is not relevant at all."""
         passage, whole, cosine = evidence.of(number, candidate)
         relevance = fuse.relevance(passage, whole, cosine)
         claim: Claim | None = None
@@ -158,7 +158,7 @@ class Lookup:
         return Ranked(value, number, evidence.best_passage(candidate), cosine, claim)
 
     def _by_wording(self, one: Ranked, kind: str, query: str) -> Ranked:
-        """What holds several words as they are asked for is before what holds them in another order."""
+        """Ranks a chunk with the words in the order of the query before one with another order."""
         _, start, stop = one.best
         if kind in EXACT_FIRST or not self._holds(one.number, query, start, stop):
             return one
@@ -174,7 +174,7 @@ class Lookup:
 
 
 def _has_words(chosen: Chosen) -> bool:
-    """Whether any word of a question is one to FTS5: a single character of a script without spaces hardly ever is."""
+    """Whether FTS5 sees any word in a query: a single character of a script without spaces is hardly ever one."""
     return any(len(word) > 1 or not lexical.has_run(word) for word in chosen.words)
 
 
@@ -183,7 +183,7 @@ _TRIES = 3
 
 
 class SqliteIndex:
-    """Satisfies `Index`. `embedder` None searches by words alone; `tell` hears of work that takes its time."""
+    """Satisfies `Index`. `embedder` None searches by words alone; `tell` receives messages about slow work."""
 
     def __init__(
         self, path: Path, embedder: Embedder | None, tell: Callable[[str], None] | None = None
@@ -197,7 +197,7 @@ class SqliteIndex:
         if self._generations.is_behind():
             self._layout.make_anew()
 
-    # What writes is loaded by who writes: most commands only ask.
+    # The writer is imported only when needed: most commands only search.
 
     @cached_property
     def _filling(self) -> IndexWriter:

@@ -1,4 +1,4 @@
-"""Which words of a question are worth looking up: their frequencies in the index decide."""
+"""Chooses the words of a query to look up, by their frequencies in the index; also fusion, passages and spelling."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def inverse_frequency(texts: int, holding: int) -> float:
 
 
 def relevance(passage: float, whole: float, cosine: float) -> float:
-    """How well a chunk answers: `passage` and `whole` are coverages by its best passage and by all of it."""
+    """How well a chunk answers: `passage` and `whole` are the coverages by its best passage and by all of it."""
     return (passage + whole) / 2 + MEANING * max(cosine, 0.0)
 
 
@@ -137,7 +137,7 @@ _ENDINGS = frozenset(
 
 
 def is_slip(written: str, stem: str, known: str) -> bool:
-    """Whether by `written`, whose stem is `stem`, a word may be meant of which texts hold the stem `known`."""
+    """Whether `written`, with the stem `stem`, may be a typo of a word with the indexed stem `known`."""
     if len(known) < _LEAST_KNOWN:
         return False
     if is_one_slip_apart(stem, known):
@@ -151,7 +151,7 @@ def is_slip(written: str, stem: str, known: str) -> bool:
 
 
 def is_other_word(embedder: Embedder | None, written: str, known: str) -> bool:
-    """Whether a word was meant as it is written: the embedder has it, for something else than `known`."""
+    """Whether a word is not a typo: the embedder knows it, with another meaning than `known`."""
     knows = getattr(embedder, "knows", None)
     if embedder is None or knows is None or not knows(written):
         return False
@@ -223,7 +223,7 @@ class Terms:
         )
 
     def _affordable(self, known: Sequence[str], counts: dict[str, int]) -> list[str]:
-        """The rarest words, within what a question may cost; common ones only where there are no others."""
+        """The rarest words, within the cost limit of a query; common ones only if there are no others."""
         most = self._passages * _COMMON if self._passages > _SMALL else self._passages
         chosen: list[str] = []
         cost = 0
@@ -260,7 +260,7 @@ class Terms:
         self._seen = seen
 
     def _frequency(self, table: str, stem: str) -> int:
-        """How many passages, or long chunks, hold a stem."""
+        """How many passages, or long chunks, contain a stem."""
         frequency = self._frequencies.get((table, stem))
         if frequency is None:
             frequency = self._db.number(f"SELECT doc FROM {table} WHERE term = ?", (stem,))
@@ -268,8 +268,8 @@ class Terms:
         return frequency
 
     def _stems(self, terms: Sequence[str]) -> dict[str, str]:
-        """Each term with the form under which FTS5 keeps it: FTS5 itself is asked, through a table in memory."""
-        # Asked every time: a question that is given up, to be asked again, takes back the tables it made.
+        """The stem of each term, computed by FTS5 itself with a table in memory."""
+        # Created every time: a query that is rolled back and retried also rolls back its tables.
         for table in _SAID, _SAID_WORD:
             self._db.ask(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}")
         self._db.ask("DELETE FROM temp.said")
@@ -281,7 +281,7 @@ class Terms:
         return {term: stem_by_term[term] for term in terms if term in stem_by_term}
 
     def _mend_spelling(self, stems: dict[str, str], counts: dict[str, int]) -> set[str]:
-        """A word that nothing holds stands for the most frequent one a slip away, if it is no word itself."""
+        """Replaces a word that no text contains by the most frequent one a typo away, if it is not a word itself."""
         mended: set[str] = set()
         if self._passages > _LARGE_VOCABULARY:
             return mended

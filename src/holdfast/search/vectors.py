@@ -58,7 +58,7 @@ class VectorFile:
             os.close(descriptor)
 
     def write(self, rows: Iterable[tuple[int, bytes]]) -> None:
-        """Store rows by number, durably: they must not be behind the database after a power cut."""
+        """Stores rows by number, durably: they must not be behind the database after a power cut."""
         descriptor = open_files.descriptor_for(self.path, os.O_WRONLY | _BINARY)
         try:
             for first, together in _runs(rows):
@@ -71,12 +71,12 @@ class VectorFile:
             open_files.leave(self.path, os.O_WRONLY | _BINARY, descriptor)
 
     def blank(self, numbers: Iterable[int]) -> None:
-        """Forget rows of passages that are gone. Only tidiness: the database no longer knows them."""
+        """Clears rows of deleted passages. Only tidiness: the database no longer has them."""
         with contextlib.suppress(OSError):
             self.write((number, bytes(self.width)) for number in numbers)
 
     def sweep(self, stem: str) -> None:
-        """Remove the files of earlier generations; who has one mapped keeps it until he is done."""
+        """Removes the files of earlier generations; a process that has one mapped can still use it."""
         for file in self.path.parent.glob(f"{stem}-*.vec"):
             if file != self.path:
                 with contextlib.suppress(OSError):

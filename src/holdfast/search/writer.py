@@ -1,4 +1,4 @@
-"""Puts chunks into the tables of an index and takes them out: their rows, their passages and their words."""
+"""Adds chunks to the tables of an index and removes them: rows, passages and words."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Embedding:
         """By how much its cosines are too small for the floors."""
 
     def of_texts(self, texts: Sequence[str]) -> list[bytes]:
-        """A vector for each text. One of another width would shift all that come after it in the file."""
+        """A vector for each text. A vector of another width would shift all later ones in the file."""
         if self.embedder is None:
             return []
         vectors = self.embedder.embed(texts)
@@ -43,7 +43,7 @@ class Embedding:
         return vectors
 
     def of_question(self, query: str) -> bytes | None:
-        """The meaning of a question; none of one in letters that the embedder cannot read."""
+        """The vector of a query; None if the embedder cannot read its script."""
         read = self._read(query)
         if self.embedder is None or not read.strip():
             return None
@@ -51,12 +51,12 @@ class Embedding:
         return vector
 
     def least(self, query: str) -> float:
-        """How near a text must be that shares no word with the question: what is no word is near to anything."""
+        """The least cosine of a text that shares no word with the query: a non-word is close to anything."""
         knows = getattr(self.embedder, "knows", None)
         return NEAR if knows is None or knows(lexical.without_small_words(self._read(query))) else NO_WORD
 
     def _read(self, query: str) -> str:
-        """What the embedder understands of a question."""
+        """The part of a query that the embedder understands."""
         reads = getattr(self.embedder, "reads", None)
         return query if reads is None else str(reads(query))
 
@@ -112,7 +112,7 @@ _COLUMNS = "id, hash, kind, project, session, path, line, at, title, text, data"
 
 
 class Ready(Struct, frozen=True):
-    """A chunk with all that is written for it, worked out before the lock is taken."""
+    """A chunk with all its data, computed before the lock is taken."""
 
     chunk: Chunk
     hash: bytes
@@ -129,7 +129,7 @@ class IndexWriter:
         self._embedding = embedding
 
     def put(self, chunks: Iterable[Chunk]) -> tuple[Changes, list[int]]:
-        """What that did, and the numbers of the passages that are gone by it."""
+        """The changes, and the numbers of the removed passages."""
         by_id = {chunk.id: typed(chunk) for chunk in chunks}  # of two with one id the later counts
         hashes = {id: _hash(chunk) for id, chunk in by_id.items()}
         stored_hashes = self._hashes(by_id)
@@ -156,7 +156,7 @@ class IndexWriter:
         return Changes(added=added, updated=updated, unchanged=len(by_id) - added - updated), gone
 
     def delete(self, ids: Iterable[str]) -> tuple[int, list[int]]:
-        """How many there were, and the numbers of the passages that are gone."""
+        """How many chunks there were, and the numbers of the removed passages."""
         present = self._hashes([id for id in ids if isinstance(id, str) and storable(id) == id])
         count, gone = 0, []
         if present:
@@ -191,7 +191,7 @@ class IndexWriter:
     def insert_words(
         self, number: int, title: str, text: str, places: Sequence[tuple[int, int]], vectors: Sequence[bytes]
     ) -> list[tuple[int, bytes]]:
-        """The passages of a chunk and their words; their vectors, each with its number, are left to the caller."""
+        """Inserts the passages of a chunk and their words; returns the numbered vectors for the caller to write."""
         rows = []
         for (start, stop), vector in zip(places, vectors, strict=True):
             statement = "INSERT INTO passage (chunk, start, stop) VALUES (?, ?, ?)"
@@ -206,7 +206,7 @@ class IndexWriter:
     def _words(
         self, table: str, number: int, title: str, text: str, command: str = "", *, names: bool = True
     ) -> None:
-        """A dump's later pieces are without names: their words are enough, and names are most of the work."""
+        """The later pieces of a dump have no names: their words are enough, and names are most of the work."""
         columns = "rowid, title, body, names"
         values = (number, title, text, lexical.names(f"{title} {text[:CLOSELY]}") if names else "")
         if command:
@@ -217,7 +217,7 @@ class IndexWriter:
             self._db.ask(f"INSERT INTO {table} ({columns}) VALUES (?, ?, ?, ?)", values)
 
     def _remove(self, id: str) -> list[int]:
-        """The numbers of the passages that are gone. FTS5 is told what it was given, for it keeps no text."""
+        """Returns the numbers of the removed passages. FTS5 stores no text, so it needs the original to delete it."""
         ((number, title, text),) = self._db.ask("SELECT n, title, text FROM chunk WHERE id = ?", (id,))
         statement = "SELECT n, start, stop FROM passage WHERE chunk = ?"
         passages = self._db.ask(statement, (number,)).fetchall()
@@ -239,7 +239,7 @@ class IndexWriter:
 
 
 def made_ready(embedding: Embedding, chunks: Sequence[Chunk], hashes: Sequence[bytes]) -> list[Ready]:
-    """Cut up and embedded. No lock is held meanwhile: this is nearly all of the work."""
+    """Splits and embeds chunks. No lock is held, because this is nearly all of the work."""
     cut = [spans(chunk.text) for chunk in chunks]
     texts = [
         _to_embed(chunk.title, chunk.text[start:stop])
@@ -272,7 +272,7 @@ _LAID_OUT_TOGETHER = 500
 
 
 class Layout:
-    """One index, as it can be laid out; `tell` hears what its owner waits for."""
+    """Rebuilds an index; `tell` receives messages about slow work."""
 
     def __init__(
         self,
@@ -321,7 +321,7 @@ class Layout:
         self._generations.write(rows)
 
     def _say_what_is_made_anew(self) -> None:
-        """An index that changes its embedder keeps its owner waiting: he should know what for."""
+        """Reports a change of the embedder, which takes a while."""
         made_by = self._db.meta("embedder")
         chunks = self._db.number("SELECT count(*) FROM chunk")
         if self._tell is None or not self._embedding.name or not chunks or made_by == self._embedding.name:
@@ -330,7 +330,7 @@ class Layout:
         self._tell(f"The search index is made anew with {self._embedding.name}{before}: {chunks:,} pieces.")
 
     def tidy(self, gone: Sequence[int]) -> None:
-        """After passages went: forget their vectors, and close up when most rows are holes."""
+        """Clears the vectors of removed passages, and rebuilds the index if most rows are unused."""
         if not gone:
             return
         vectors = self._generations.current()
