@@ -1,20 +1,20 @@
-"""What several sessions teach: rules, the files that hold them, and whether they still hold.
+"""Lessons: rules learned from several sessions, their files, and whether they still apply.
 
 Learned from sessions and from git:
-  causes               what each cause of a stumble means for a lesson, and its wording
-  recurring_stumbles   stumbles of several sessions, merged by cause
-  contradictions       later sessions that speak against a stumble
-  commands             commands that do a job here, and those that sessions use lately
-  registration         lists in which new files are registered, out of git's history
-  rules                all of these as lessons in words
-  extraction           lessons that a model proposes, checked against the session
+  causes               the causes of stumbles: what each means for a lesson, and its wording
+  recurring_stumbles   merges the stumbles of several sessions by cause
+  contradictions       weakens stumbles that later sessions contradict
+  commands             commands that do a job in this repository, and those that sessions use lately
+  registration         finds lists in which new files are registered, from git's history
+  rules                writes all of these as lessons
+  extraction           checks the lessons that a model proposes against the session
   grounds              names and evidence of lessons, and the manifests that a rule depends on
 Kept and checked:
-  markdown, front_matter             one lesson file, parsed and rewritten
-  choices              what a person chose, and what happened to each lesson
-  proposals            new lessons merged into those that are known
-  store                the folders of lessons, read and changed under one lock
-  fingerprint, fingerprint_content   whether what a lesson depends on is unchanged
+  markdown, front_matter             parse and rewrite a lesson file
+  choices              a person's choices, and the statistics of each lesson
+  proposals            merges new lessons into the existing ones
+  store                reads and changes the folders of lessons under one lock
+  fingerprint, fingerprint_content   check whether the files a lesson depends on are unchanged
   states               candidate, active, muted, stale, rejected, untrusted: which lessons count
-  forgetting           lessons without what a person wants forgotten
+  forgetting           removes from lessons what a person wants forgotten
 """

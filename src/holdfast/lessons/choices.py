@@ -1,6 +1,6 @@
-"""What is kept beside the lessons, on this machine only: what a person chose, and what happened to each lesson.
+"""A person's choices about lessons, and the statistics of each lesson. Both stay on this machine.
 
-`choices.json` keeps versions like every file that a person decides; `record.json` only counts, and may be lost.
+`choices.json` is versioned like every file with a person's decisions; `record.json` holds counts, and may be lost.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ FORMAT = 1
 CHOICES = "choices.json"
 RECORD = "record.json"
 _MOST_PAID = 200
-_MOST_SESSIONS = 20  # whose keys are kept for a rule: more tell nothing new
+_MOST_SESSIONS = 20  # keys kept for a rule: more add nothing
 
 
 class Rejected(Struct, frozen=True, kw_only=True):
-    """Rules that a person does not want. Their words are kept, so that they do not come back in other words."""
+    """Rules that a person rejected. Their text is kept, so that they do not come back in other words."""
 
     name: str
     rules: tuple[str, ...]
@@ -35,7 +35,7 @@ class Rejected(Struct, frozen=True, kw_only=True):
 
 
 class Choices(Struct, frozen=True, kw_only=True):
-    """`muted` has the moment at which a lesson may speak again, None for never; `shared` what was put into git."""
+    """`muted` maps a lesson to the end of its mute, None for never; `shared` lists the lessons that are in git."""
 
     format: int = FORMAT
     muted: dict[str, float | None] = {}
@@ -46,11 +46,13 @@ class Choices(Struct, frozen=True, kw_only=True):
         return name in self.muted and ((until := self.muted[name]) is None or until > now)
 
     def rejected_rules(self) -> list[str]:
-        return [rule for one in self.rejected for rule in one.rules]
+        return [rule for rejected in self.rejected for rule in rejected.rules]
 
     def rejects(self, rule: str) -> bool:
-        """Whether a rule was rejected, in these or other words."""
-        return any(known == rule or same_rule(known, rule) for known in self.rejected_rules())
+        """Whether a rule was rejected, in the same or in other words."""
+        return any(
+            rejected_rule == rule or same_rule(rejected_rule, rule) for rejected_rule in self.rejected_rules()
+        )
 
     def mute(self, name: str, until: float | None) -> Choices:
         return replace(self, muted={**self.muted, name: until})
@@ -62,20 +64,20 @@ class Choices(Struct, frozen=True, kw_only=True):
         return replace(self, shared=tuple(sorted({*self.shared, name})))
 
     def unshare(self, name: str) -> Choices:
-        return replace(self, shared=tuple(known for known in self.shared if known != name))
+        return replace(self, shared=tuple(shared_name for shared_name in self.shared if shared_name != name))
 
     def reject(self, lesson: Lesson, at: float) -> Choices:
         new = Rejected(name=lesson.name, rules=lesson.rules, at=at, sessions=lesson.sessions)
         return replace(self.unmute(lesson.name), rejected=(*self.rejected, new))
 
     def readmit(self, rules: Iterable[str]) -> Choices:
-        """A person wants these after all."""
+        """Remove these rules from the rejected ones."""
         wanted = set(rules)
-        left = (
-            replace(one, rules=tuple(rule for rule in one.rules if rule not in wanted))
-            for one in self.rejected
+        remaining = (
+            replace(rejected, rules=tuple(rule for rule in rejected.rules if rule not in wanted))
+            for rejected in self.rejected
         )
-        return replace(self, rejected=tuple(one for one in left if one.rules))
+        return replace(self, rejected=tuple(rejected for rejected in remaining if rejected.rules))
 
 
 def decode_choices(data: bytes | None, path: Path) -> Choices:
@@ -90,7 +92,7 @@ def encode_choices(choices: Choices) -> bytes | None:
 
 
 class Payback(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How often the agent saw a lesson, what that cost, and what came of it."""
+    """How often the agent saw a lesson, how many tokens that cost, and how often it was used or contradicted."""
 
     injected: int = 0
     tokens: int = 0
@@ -110,18 +112,18 @@ class Payback(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Record(Struct, frozen=True, kw_only=True):
-    """By rule: the sessions on this machine that taught it (as keys), and when a person was first shown it."""
+    """By rule: the sessions on this machine that taught it (as keys), and when a person first saw it."""
 
     format: int = FORMAT
     captured: dict[str, tuple[str, ...]] = {}
     shown: dict[str, float] = {}
     payback: dict[str, Payback] = {}
-    baseline: dict[str, dict[str, str]] = {}  # of lessons whose file has no digests: those of the first look
+    baseline: dict[str, dict[str, str]] = {}  # digests at the first check, for lessons whose file has none
     registered: str = ""  # the commit whose history was searched for lists of files
-    paid: dict[str, str] = {}  # sessions whose payback is counted, and until when
+    paid: dict[str, str] = {}  # sessions whose payback is counted -> until when
 
     def against(self, lesson: Lesson) -> tuple[Fingerprint, ...]:
-        """What a lesson depends on, with the digest that it is held against."""
+        """Return the fingerprint of a lesson, with the digests to compare against."""
         first = self.baseline.get(lesson.id, {})
         return tuple(
             item if item.digest else replace(item, digest=first.get(rule_key(item.target), ""))
@@ -129,28 +131,29 @@ class Record(Struct, frozen=True, kw_only=True):
         )
 
     def look(self, found: Mapping[str, Mapping[str, str]]) -> Record:
-        """Keeps what was found at a first look, by lesson and target."""
+        """Record the digests found at the first check, by lesson and target."""
         keyed = {
-            name: {rule_key(target): digest for target, digest in one.items()} for name, one in found.items()
+            name: {rule_key(target): digest for target, digest in targets.items()}
+            for name, targets in found.items()
         }
         new = {name: {**digests, **self.baseline.get(name, {})} for name, digests in keyed.items()}
         return replace(self, baseline={**self.baseline, **new})
 
     def seen_in(self, rule: str) -> int:
-        """In how many sessions here; 0 for a rule that came another way, which is never promoted by itself."""
+        """Count the sessions on this machine that taught a rule; 0 for other rules, which are not promoted."""
         return len(self.captured.get(rule_key(rule), ()))
 
     def capture(self, taught: Iterable[tuple[str, Iterable[str]]]) -> Record:
         captured = dict(self.captured)
         for rule, sessions in taught:
             key = rule_key(rule)
-            known = captured.get(key, ())
-            new = dict.fromkeys((*known, *map(_session_key, sessions)))
-            captured[key] = tuple(new)[: max(_MOST_SESSIONS, len(known))]
+            earlier = captured.get(key, ())
+            new = dict.fromkeys((*earlier, *map(_session_key, sessions)))
+            captured[key] = tuple(new)[: max(_MOST_SESSIONS, len(earlier))]
         return replace(self, captured=captured)
 
     def reword(self, rules: Iterable[tuple[str, str]]) -> Record:
-        """A rule in its new words is as old as in its former ones: who taught it, and when it was first shown."""
+        """Carry the sessions and the first display of a rule over to its new wording."""
         captured, shown = dict(self.captured), dict(self.shown)
         for before, after in rules:
             old, new = rule_key(before), rule_key(after)
@@ -168,10 +171,10 @@ class Record(Struct, frozen=True, kw_only=True):
         return self.shown.get(rule_key(rule))
 
     def count(self, more: Mapping[str, Payback], session: str = "", until: str = "") -> Record:
-        """`until` is when the last line was injected that counts here: what came before it does not count again."""
+        """Add paybacks. `until` is the time of the last counted injection: earlier ones do not count again."""
         if not more or (session and until <= self.paid_until(session)):
             return self
-        counted = {name: self.payback.get(name, Payback()).plus(one) for name, one in more.items()}
+        counted = {name: self.payback.get(name, Payback()).plus(payback) for name, payback in more.items()}
         paid = {key: at for key, at in self.paid.items() if key != _session_key(session)}
         if session:
             paid[_session_key(session)] = until
@@ -187,12 +190,12 @@ def _session_key(session: str) -> str:
 
 
 def rule_key(rule: str) -> str:
-    """A text as a record names it, which keeps no words."""
+    """Hash a text: the record holds no words."""
     return blake2b(rule.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
 def decode_record(data: bytes | None) -> Record:
-    """An unreadable one counts as empty: counts are lost, and no lesson is promoted because of it."""
+    """Decode a record. An unreadable one counts as empty: counts are lost, and no lesson is promoted because of it."""
     try:
         return Record() if data is None else msgspec.json.decode(data, type=Record)
     except (msgspec.MsgspecError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""Commands that do a job here: lessons about those that sessions had to find, and those that sessions use lately."""
+"""Commands that do a job in this repository: lessons about those that sessions had to look up, and those in use."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from holdfast.model.lesson import Fingerprint, Lesson, Ran
 
 MOST_OF_A_PURPOSE = 2
 MOST_TESTS = 3
-# Sessions to watch before we can tell which commands agents know anyway; until then every command is proposed.
+# Sessions needed to tell which commands agents know anyway; until then every command is proposed.
 YOUNG = 4
 KNOWN_ANYWAY = 3
-GONE = ("task", "command", "target")  # causes of a stumble that say that what was tried is not defined
-# Sessions in a row, and half of all, without a call: the command may be gone from this repository.
+GONE = ("task", "command", "target")  # causes that mean that the tried command is not defined
+# A command that this many sessions in a row, and half of all, did not call may be gone.
 UNUSED = 20
-FINDERS = 2  # sessions that had to find a command: one that looked may have looked for something else
+FINDERS = 2  # sessions that had to look up a command: a single one may have looked for something else
 _LABELS = {
     "test": "tests",
     "one test": "one test",
@@ -37,7 +37,7 @@ _TASK = lazy_regex(
     r"(?:cd \S+ && )?(?:mise run|make|just|task|rake|(?:npm|pnpm|yarn|bun) run"
     r"|(?:pnpm|yarn)(?: --filter \S+)?(?! (?:exec|dlx|install|add|i|test)\b)) [\w:.-]+\Z"
 )
-_DEFAULT = lazy_regex(  # what every agent tries first, in any repository
+_DEFAULT = lazy_regex(  # commands that every agent tries first, in any repository
     r"(?:go (?:build|test|vet)|cargo (?:build|test|check|clippy|fmt)|(?:npm|pnpm|yarn|bun) (?:test|install|i)|yarn"
     r"|pytest|make|mix (?:test|compile|format)|(?:flutter|dart) (?:test|analyze|format)|dotnet (?:build|test)"
     r"|(?:npx |bunx )?(?:tsc --noEmit|prettier --write)|gofmt -w|ruff (?:check|format)|(?:uv|poetry) (?:sync|install)"
@@ -49,22 +49,24 @@ _SCRIPT = lazy_regex(
 )
 _THROUGH = lazy_regex(r"\b(?:npx|bunx|uvx|(?:pnpm|yarn|npm) (?:exec|dlx)(?: --)?|\./node_modules/\.bin/)\s*")
 _OF_ONE_FILE = lazy_regex(r"<(?:path|name)>")
-FEWEST = 3  # sessions that ran something; with fewer it is unknown what is usual
+FEWEST = 3  # sessions that ran a command; with fewer, the usual one is unknown
 HALF_LIFE = 30  # sessions
 LEAST = 0.1
 MOST = 5
 JOBS = ("test", "check", "lint", "format", "build", "types", "one test", "run", "generate")
 _OF_A_FILE = " <path>"
-_ELSEWHERE = lazy_regex(r"(?:^|[\s=\"'])(?:/|~|\$HOME\b|[A-Za-z]:[\\/])[\w.\\/-]*")  # a place of one machine
+_ELSEWHERE = lazy_regex(
+    r"(?:^|[\s=\"'])(?:/|~|\$HOME\b|[A-Za-z]:[\\/])[\w.\\/-]*"
+)  # outside of the repository
 STUMBLES = ("stumble", "pitfall")
 START_HALF_LIFE = 30  # sessions
-# A stumble that fewer of the latest sessions met costs every start more than it saves; it is told where it happens.
+# A rarer stumble costs every session start more than it saves; the agent sees it at the failing call instead.
 LEAST_MET = 0.03
 Uses = list[tuple[Lived, Ran]]
 
 
 class Commands(NamedTuple):
-    """Commands that sessions had to find, commands that they ran at once, and rules for commands that are gone."""
+    """Commands that sessions had to look up, commands that they ran at once, and rules for commands that are gone."""
 
     found: list[Lesson]
     usual: list[Lesson]
@@ -72,7 +74,7 @@ class Commands(NamedTuple):
 
 
 def command_lessons(lived: Sequence[Lived], exists: Exists) -> Commands:
-    """For each job the commands that most sessions did it with, the most used first."""
+    """Return for each job the commands that most sessions used, the most used first."""
     number_of = {session.session: number for number, session in enumerate(lived)}
     gone = _Gone(lived)
     ranked = sorted(
@@ -83,13 +85,13 @@ def command_lessons(lived: Sequence[Lived], exists: Exists) -> Commands:
     kept: dict[str, list[tuple[str, Uses]]] = {}
     undefined: list[str] = []
     for (purpose, command), uses in ranked:
-        known = kept.setdefault(purpose, [])
+        candidates = kept.setdefault(purpose, [])
         last = number_of[uses[-1][0].session]
         if gone.since(command, last) or len(lived) - last > max(UNUSED, len(lived) / 2):
             undefined.append(_rule_for(purpose, command))
-        elif _tells(purpose, command, uses, known) and not _stands_in(purpose, command, tasks):
-            known.append((command, uses))
-    chosen = ((purpose, *one) for purpose, known in kept.items() for one in _best(purpose, known))
+        elif _tells(purpose, command, uses, candidates) and not _stands_in(purpose, command, tasks):
+            candidates.append((command, uses))
+    chosen = ((purpose, *one) for purpose, candidates in kept.items() for one in _best(purpose, candidates))
     most = sorted(chosen, key=lambda one: -len(one[2]))
     young = len(lived) < YOUNG
     found: list[Lesson] = []
@@ -101,7 +103,7 @@ def command_lessons(lived: Sequence[Lived], exists: Exists) -> Commands:
 
 
 class _Gone:
-    """Tasks that a session called in vain, and programs that it did not find: with which session that last was."""
+    """Undefined tasks and missing programs, with the last session that met each of them."""
 
     def __init__(self, lived: Sequence[Lived]) -> None:
         self._tasks: dict[str, int] = {}
@@ -114,19 +116,19 @@ class _Gone:
                     self._programs[stumble.token] = number
 
     def since(self, command: str, used: int) -> bool:
-        """Whether a command that was last used in this session was not there any more in a later one."""
+        """Whether a command that was last used in session `used` was missing in a later one."""
         program = IN_FOLDER.sub("", command).partition(" ")[0]
         return max(self._tasks.get(command, -1), self._programs.get(program, -1)) > used
 
 
 def _by_form(lived: Sequence[Lived], number_of: Mapping[str, int]) -> dict[tuple[str, str], Uses]:
-    """What did each job, by the form that most sessions called it in: `npm run x` and `pnpm x` are one task."""
+    """Return the uses of each command in its most common form: `npm run x` and `pnpm x` are one task."""
     forms: dict[tuple[str, str], dict[str, Uses]] = {}
     for session in lived:
         for ran in session.experience.commands:
             form = _THROUGH.sub("x ", _SCRIPT.sub("run ", ran.command))
-            same = forms.setdefault((ran.purpose, form), {})
-            same.setdefault(ran.command, []).append((session, ran))
+            by_command = forms.setdefault((ran.purpose, form), {})
+            by_command.setdefault(ran.command, []).append((session, ran))
     result: dict[tuple[str, str], Uses] = {}
     for (purpose, _), spelled in forms.items():
         best = max(spelled, key=lambda command: (len(spelled[command]), spelled[command][-1][1].at or 0.0))
@@ -139,11 +141,11 @@ def _by_form(lived: Sequence[Lived], number_of: Mapping[str, int]) -> dict[tuple
 
 
 def _place(command: str) -> str:
-    return found[1] if (found := IN_FOLDER.match(command)) else ""
+    return match[1] if (match := IN_FOLDER.match(command)) else ""
 
 
 def _stands_in(purpose: str, command: str, tasks: set[tuple[str, str]]) -> bool:
-    """Whether the repository has a task for what a bare tool was called for; one file's test is another job."""
+    """Whether the repository has a task for the job of a bare tool. Testing one file is another job."""
     if _TASK.match(command) or (purpose in ("test", "one test") and _OF_ONE_FILE.search(command)):
         return False
     return (purpose, _place(command)) in tasks
@@ -159,19 +161,19 @@ def _rule_for(purpose: str, command: str) -> str:
 
 
 def _tells(purpose: str, command: str, uses: Uses, known: list[tuple[str, Uses]]) -> bool:
-    """Whether a command is worth a rule beside those that more sessions used."""
+    """Whether a command is worth a rule besides those that more sessions used."""
     if _DEFAULT.fullmatch(command) and purpose != "test":
-        return False  # which tests there are is worth a word; that Go builds with `go build` is not
+        return False  # the test command is worth a rule; that Go builds with `go build` is not
     if len(uses) == 1 and not _TASK.match(command):
         return sum(ran.worked for _, ran in uses) > 1 and not known
-    beside = next((len(others) for other, others in known if _TASK.match(other)), 0)
-    return purpose in ("test", "one test") or 2 * len(uses) >= beside or bool(_TASK.match(command))
+    task_uses = next((len(others) for other, others in known if _TASK.match(other)), 0)
+    return purpose in ("test", "one test") or 2 * len(uses) >= task_uses or bool(_TASK.match(command))
 
 
 def _had_to_be_found(uses: Uses, *, young: bool) -> bool:
-    """Whether telling a command saves a call: half of the sessions that ran it looked it up or tried another first.
+    """Whether a lesson about a command saves a call: half of its sessions looked it up or tried another first.
 
-    With few sessions that is unknown: a command is proposed until three of them ran it at once.
+    With few sessions this is unknown: a command is proposed until three of them ran it at once.
     """
     watched = [ran.sought for _, ran in uses if ran.sought is not None]
     if young or not watched:
@@ -180,13 +182,13 @@ def _had_to_be_found(uses: Uses, *, young: bool) -> bool:
 
 
 def _best(purpose: str, known: list[tuple[str, Uses]]) -> list[tuple[str, Uses]]:
-    """The most used, without defaults where there is another command."""
-    own = [one for one in known if not _DEFAULT.fullmatch(one[0])]
-    return (own or known)[: MOST_TESTS if purpose == "test" else MOST_OF_A_PURPOSE]
+    """Return the most used commands, without defaults if there is another one."""
+    specific = [candidate for candidate in known if not _DEFAULT.fullmatch(candidate[0])]
+    return (specific or known)[: MOST_TESTS if purpose == "test" else MOST_OF_A_PURPOSE]
 
 
 def purpose_named(label: str) -> str:
-    """What a command is for, by the word that rules use for it."""
+    """Return the purpose that a rule's label stands for."""
     return next((purpose for purpose, name in _LABELS.items() if name == label), label)
 
 
@@ -207,7 +209,7 @@ def of_command(purpose: str, command: str, uses: Sequence[tuple[Lived, Ran]], ex
 
 
 class InUse(Struct, frozen=True, kw_only=True):
-    """A command with the chance that the next session runs it, and in how many it worked."""
+    """A command, the chance that the next session runs it, and the number of sessions in which it worked."""
 
     job: str
     command: str
@@ -216,7 +218,7 @@ class InUse(Struct, frozen=True, kw_only=True):
 
 
 def in_use(lived: Sequence[Lived]) -> list[InUse]:
-    """Of the sessions, oldest first, one command for each job, the likeliest first; [] where too few ran any."""
+    """Return one command for each job, the likeliest first; [] if too few sessions ran any. `lived` is oldest first."""
     if sum(bool(session.experience.commands) for session in lived) < FEWEST:
         return []
     weights: dict[tuple[str, str], float] = {}
@@ -224,7 +226,7 @@ def in_use(lived: Sequence[Lived]) -> list[InUse]:
     last: dict[str, int] = {}
     gone: dict[str, int] = {}
     misplaced: set[str] = set()  # programs that fail in the wrong folder
-    whole = 1.0  # as if one more session had run nothing: what one of two did is no certainty
+    whole = 1.0  # counts one more session that ran nothing, so that few sessions give no certainty
     for number, session in enumerate(lived):
         weight = 0.5 ** ((len(lived) - 1 - number) / HALF_LIFE)
         whole += weight
@@ -245,20 +247,20 @@ def in_use(lived: Sequence[Lived]) -> list[InUse]:
             and chance >= LEAST
             and gone.get(command, -1) <= last[command]
             and not of_one_machine(command)
-            # Every agent knows how to do it with one file, or one test.
+            # Every agent knows how to format one file, or run one test.
             and (job not in ("one test", "format") or not is_default(command))
         ):
             one = InUse(job=job, command=command, chance=chance, sessions=counts[job, command])
             usable.setdefault(job, []).append(one)
-    best = [_chosen(job, _placed(found, misplaced)) for job, found in usable.items()]
+    best = [_chosen(job, _placed(candidates, misplaced)) for job, candidates in usable.items()]
     return sorted(best, key=lambda one: -one.chance)[:MOST]
 
 
 def _placed(found: Sequence[InUse], misplaced: Collection[str]) -> Sequence[InUse]:
-    """Of a program that works in its folder only, the commands that name the folder, if there are any."""
+    """Return the commands that name a folder, if the program works only there and there are any."""
     program = _program(found[0].command)
-    said = [one for one in found if one.command.startswith("cd ") and _program(one.command) == program]
-    return said if program in misplaced and said else found
+    in_folder = [use for use in found if use.command.startswith("cd ") and _program(use.command) == program]
+    return in_folder if program in misplaced and in_folder else found
 
 
 def _program(command: str) -> str:
@@ -266,35 +268,37 @@ def _program(command: str) -> str:
 
 
 def of_one_machine(command: str) -> bool:
-    """Whether a command names a place outside the repository, or lacks what was taken out of it."""
+    """Whether a command names a path outside of the repository, or was redacted."""
     return "REDACTED" in command or _ELSEWHERE.search(command) is not None
 
 
 def _chosen(job: str, found: Sequence[InUse]) -> InUse:
-    """Of one job's commands, the likeliest first: that one, or what stands for it."""
+    """Return the likeliest command of a job, or the task or general form that replaces it."""
     first = found[0]
     if not _TASK.match(first.command) and not (job == "test" and _OF_A_FILE in first.command):
         place = _place(first.command)
-        tasks = (one for one in found if _TASK.match(one.command) and _place(one.command) == place)
+        tasks = (usage for usage in found if _TASK.match(usage.command) and _place(usage.command) == place)
         return next(tasks, first)
     whole = first.command.removesuffix(_OF_A_FILE)
-    return next((one for one in found if one.command == whole and 2 * one.chance >= first.chance), first)
+    return next(
+        (usage for usage in found if usage.command == whole and 2 * usage.chance >= first.chance), first
+    )
 
 
 def lately_met(lesson: Lesson, sessions: Sequence[str]) -> float:
-    """The share of these sessions, oldest first, that met a stumble; the latest count most.
+    """Return the share of these sessions, oldest first, that met a stumble; the latest count most.
 
-    1.0 for what somebody wrote, and for what sessions taught that are not known here.
+    1.0 for lessons that a person wrote, and for lessons of sessions that are unknown here.
     """
-    places = {session: place for place, session in enumerate(sessions)}
-    met = [places[session] for session in lesson.sessions if session in places]
+    indices = {session: index for index, session in enumerate(sessions)}
+    met = [indices[session] for session in lesson.sessions if session in indices]
     if len(met) < len(lesson.sessions) or not met:
         return 1.0
     weights = [float(0.5 ** (back / START_HALF_LIFE)) for back in range(len(sessions))][::-1]
-    return sum(weights[place] for place in met) / sum(weights)
+    return sum(weights[index] for index in met) / sum(weights)
 
 
 def by_worth(lesson: Lesson) -> tuple[object, ...]:
-    """Frequent ones first; of equals those that name a remedy, then the newest."""
+    """Sort key: frequent lessons first, then those with a remedy, then the newest."""
     remedied = any("→" in rule for rule in lesson.rules)
     return -len(lesson.sessions), not remedied, -(lesson.captured_at or 0.0), lesson.name

@@ -1,4 +1,4 @@
-"""Weakens stumbles by later sessions in which the failing call worked, or its remedy failed."""
+"""Weakens stumbles that later sessions contradict: the failing call worked, or its remedy failed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from holdfast.model.events import Lived
 from holdfast.model.lesson import Stumble
 from holdfast.sessions.command_words import subject_of
 
-HARDLY = 3  # sessions that speak as loud as one
+HARDLY = 3  # sessions that count as one
 _SWITCHES_VERSION = lazy_regex(r"\b(?:nvm|fnm|mise|volta|asdf|nodenv|rbenv|pyenv|proto|sdk)\b|\bPATH=")
-LATEST = 10  # sessions that show which machine is worked on
-_LEADS_AWAY = lazy_regex(r"[/~]|export PATH=[/~]")  # a place of one machine
+LATEST = 10  # sessions that show which machines are in use
+_LEADS_AWAY = lazy_regex(r"[/~]|export PATH=[/~]")  # a path of one machine
 _OF_A_PLATFORM = names(
     "cat grep egrep sed awk date find ls readlink realpath stat xargs head tail sort tar cp mv mktemp base64 split"
 )
@@ -43,8 +43,8 @@ class Recurring(Struct, frozen=True, kw_only=True):
     failed: str
     instead: str
     seen: tuple[Sighting, ...]
-    others: tuple[str, ...] = ()  # what helped as well, in other places
-    only: str = ""  # the agent whose sessions met it, where others did not
+    others: tuple[str, ...] = ()  # other remedies, in other folders
+    only: str = ""  # the agent, if only its sessions met it
 
     @property
     def known(self) -> Cause:
@@ -52,7 +52,7 @@ class Recurring(Struct, frozen=True, kw_only=True):
 
     @property
     def session_ids(self) -> set[str]:
-        return {one.session for one in self.seen}
+        return {sighting.session for sighting in self.seen}
 
     @property
     def sessions(self) -> int:
@@ -60,11 +60,11 @@ class Recurring(Struct, frozen=True, kw_only=True):
 
     @property
     def agents(self) -> frozenset[str]:
-        return frozenset(one.agent for one in self.seen)
+        return frozenset(sighting.agent for sighting in self.seen)
 
     @property
     def at(self) -> float | None:
-        return max((one.at for one in self.seen if one.at is not None), default=None)
+        return max((sighting.at for sighting in self.seen if sighting.at is not None), default=None)
 
     @property
     def key(self) -> str:
@@ -72,17 +72,17 @@ class Recurring(Struct, frozen=True, kw_only=True):
 
 
 def machine_of(cwd: str) -> str:
-    """The machine that a session ran on, by its folder: the home directory, else the top folder."""
+    """Identify the machine of a session by its folder: the home directory, or else the top folder."""
     return match[1] if (match := _MACHINE.match(cwd)) else ""
 
 
 def _of_the_machine(item: Recurring) -> bool:
-    """Whether another machine may differ: in programs, shells, and options of system tools."""
+    """Whether a stumble depends on the machine: programs, shells, and options of system tools."""
     return item.known.of_machine or (item.cause == "flag" and item.subject in _OF_A_PLATFORM)
 
 
 class Touched:
-    """Which files sessions read or wrote, and when they last did."""
+    """The files that sessions read or wrote, and in which sessions."""
 
     def __init__(self, lived: Sequence[Lived]) -> None:
         self._paths: dict[str, list[int]] = {}
@@ -92,28 +92,30 @@ class Touched:
                 self._paths.setdefault(touch.path, []).append(number)
                 folder = touch.path.rpartition("/")[0]
                 while folder:
-                    known = self._paths.setdefault(f"{folder}/", [])
-                    if not known or known[-1] != number:
-                        known.append(number)
+                    numbers = self._paths.setdefault(f"{folder}/", [])
+                    if not numbers or numbers[-1] != number:
+                        numbers.append(number)
                     folder = folder.rpartition("/")[0]
 
     def times(self, path: str, after: int) -> int:
-        """In how many sessions after that one the path, or something in it, was there."""
-        found = {*self._paths.get(path, ()), *self._paths.get(f"{path}/", ())}
-        return sum(1 for number in found if number > after)
+        """Count the sessions after `after` that touched the path, or a file in it."""
+        numbers = {*self._paths.get(path, ()), *self._paths.get(f"{path}/", ())}
+        return sum(1 for number in numbers if number > after)
 
 
 def still(item: Recurring, lived: Sequence[Lived], touched: Touched) -> Recurring | None:
-    """The stumble without the sessions that later ones outweigh; None when none is left."""
+    """Return the stumble without the sessions that later ones outweigh; None if none is left."""
     met = item.session_ids
     last = max(touched.number[session] for session in met)
     if _of_the_machine(item):
         latest = {machine_of(session.cwd) for session in lived[-LATEST:]}
         if latest.isdisjoint(machine_of(session.cwd) for session in lived if session.session in met):
-            return None  # the machine that it was met on is not worked on any more
+            return None  # its machine is no longer in use
         if _LEADS_AWAY.match(item.instead):
-            found = {one.session for one in item.seen if one.stumble.instead == item.instead}
-            if latest.isdisjoint(machine_of(one.cwd) for one in lived if one.session in found):
+            helped = {sighting.session for sighting in item.seen if sighting.stumble.instead == item.instead}
+            if latest.isdisjoint(
+                machine_of(sighting.cwd) for sighting in lived if sighting.session in helped
+            ):
                 item = replace(item, instead="")
     if item.cause in ("path", "folder"):
         against = touched.times(item.tokens[0].rstrip("/"), last)
@@ -132,21 +134,22 @@ def still(item: Recurring, lived: Sequence[Lived], touched: Touched) -> Recurrin
     against += sum(
         1
         for session in lived[last + 1 :]
-        if item.instead and any(other.tried == item.instead for other in session.experience.stumbles)
+        if item.instead and any(stumble.tried == item.instead for stumble in session.experience.stumbles)
     )
-    left = len(met) - against
-    if left <= 0:
+    remaining = len(met) - against
+    if remaining <= 0:
         return None
     if not against:
         return item
-    kept = sorted(met, key=lambda session: touched.number[session])[-left:]
-    return replace(item, seen=tuple(one for one in item.seen if one.session in kept))
+    kept = sorted(met, key=lambda session: touched.number[session])[-remaining:]
+    return replace(item, seen=tuple(sighting for sighting in item.seen if sighting.session in kept))
 
 
 def _went_through(item: Recurring, later: Sequence[Lived]) -> int:
-    """In how many later sessions of the same agents what a hook refused was called, and not refused.
+    """Count the later sessions of the same agents in which a refused command was called and not refused.
 
-    What went through at times in sessions that met it is refused for more than its name: only many speak against it.
+    A command that sometimes passed in sessions that met the refusal is refused for other reasons than its name: then
+    many sessions are needed to contradict it.
     """
     if not item.tokens:
         return 0
@@ -155,11 +158,11 @@ def _went_through(item: Recurring, later: Sequence[Lived]) -> int:
         for session in later
         if session.agent in item.agents and any(_calls(session, token) for token in item.tokens)
     )
-    return called // HARDLY if any(one.stumble.sometimes for one in item.seen) else called
+    return called // HARDLY if any(sighting.stumble.sometimes for sighting in item.seen) else called
 
 
 def _parts(session: Lived, word: str) -> Iterator[Simple]:
-    """The simple commands of the session's command lines that contain a word."""
+    """Yield the simple commands of the session's command lines that contain a word."""
     for command in session.commands:
         if word in command:
             yield from (part for part in simple_commands(command) if part.words)
@@ -171,17 +174,17 @@ def _calls(session: Lived, token: str) -> bool:
 
 
 def _comes_and_goes(item: Recurring, lived: Sequence[Lived], met: Collection[str]) -> bool:
-    """Whether a program was there in as many sessions as missed it, since it was first missed: by how PATH was set."""
+    """Whether, since a program was first missing, as many sessions had it as missed it: then it depends on PATH."""
     first = min(number for number, session in enumerate(lived) if session.session in met)
     used = sum(1 for session in lived[first + 1 :] if session.session not in met and _uses(session, item))
     return used >= len(met)
 
 
 def _runs_as_it_is(session: Lived, program: str) -> bool:
-    """Whether a session did a job with a tool without choosing the version that runs it."""
-    jobs = (part for one in session.experience.commands for part in simple_commands(one.command))
-    did = any(part.words and part.program == program for part in jobs)
-    return did and not any(
+    """Whether a session did a job with a tool without switching the version of its runtime."""
+    jobs = (part for ran in session.experience.commands for part in simple_commands(ran.command))
+    did_job = any(part.words and part.program == program for part in jobs)
+    return did_job and not any(
         program in command and _SWITCHES_VERSION.search(command) for command in session.commands
     )
 

@@ -1,7 +1,7 @@
-"""What several sessions stumbled over, by cause: how often, what helped, and whether it still holds.
+"""Merges the stumbles of several sessions by cause: how often, what helped, and whether it still applies.
 
 The cause is the key, not the wording: the same flag of the same tool is one stumble, whatever else was on the line.
-A session in which the failing call worked weakens it; enough of them, and it is dropped.
+A session in which the failing call worked weakens a stumble; enough of them remove it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from holdfast.sessions.command_words import REST
 from holdfast.sessions.enforced_rules import CLIENT, PERMISSIONS, common_wording
 from holdfast.sessions.remedies import installs_for_good
 
-FEWEST_FOR_A_GUESS = 3  # a file that is nowhere: what two sessions looked for was often named to them
-FEWEST_FOR_A_RULE = 3  # what a linter finds is a slip until it is usual; two sessions in fifty are not
-FEWEST_FOR_A_STAR = 3  # a pattern that matches nothing is often meant to
+FEWEST_FOR_A_GUESS = 3  # a file that does not exist: two sessions often got its name from the user
+FEWEST_FOR_A_RULE = 3  # a linter finding in two sessions of fifty is a slip, not a habit
+FEWEST_FOR_A_STAR = 3  # a pattern without matches is often intended
 FEWEST_FOR_A_REFUSAL = 2
 MOST_PLACES = 2  # beside the first
 _ORDER = 6  # tokens of one rule
@@ -37,19 +37,19 @@ _BY = {PERMISSIONS: "by configuration", CLIENT: "at times by the client"}
 
 
 class Stumbles(Struct, frozen=True):
-    """Those worth a rule, the most frequent first; and those that were, until the failing call worked again."""
+    """Stumbles worth a rule, the most frequent first; and former ones, whose failing call works again."""
 
     held: tuple[Recurring, ...]
     contradicted: tuple[Recurring, ...]
 
 
 def recurring(lived: Sequence[Lived]) -> Stumbles:
-    """Merges the stumbles of these sessions, oldest first, by cause."""
+    """Merge the stumbles of these sessions, oldest first, by cause."""
     groups: dict[str, list[Sighting]] = {}
     for session in lived:
         for stumble in session.experience.stumbles:
-            seen = Sighting(session.session, stumble.at or session.started, stumble, session.agent)
-            groups.setdefault(_key(stumble), []).append(seen)
+            sighting = Sighting(session.session, stumble.at or session.started, stumble, session.agent)
+            groups.setdefault(_key(stumble), []).append(sighting)
     touched = Touched(lived)
     groups = _folders(groups, touched)
     agents = {session.agent for session in lived}
@@ -58,47 +58,49 @@ def recurring(lived: Sequence[Lived]) -> Stumbles:
         for group in groups.values()
     ]
     now = [(item, still(item, lived, touched)) for item in merged]
-    held = [item for item in _without_prefix(left for _, left in now if left is not None) if _worth(item)]
+    held = [
+        item
+        for item in _without_prefix(remaining for _, remaining in now if remaining is not None)
+        if _worth(item)
+    ]
     held = [item for item in held if not _other_place_works(item, held) and not _said_of_less(item, held)]
     held = _of_one_shell(_of_one_tool(held))
     return Stumbles(
         held=tuple(sorted(held, key=lambda item: (-item.sessions, -(item.at or 0.0), item.key))),
-        contradicted=tuple(item for item, left in now if left is None and _worth(item)),
+        contradicted=tuple(item for item, remaining in now if remaining is None and _worth(item)),
     )
 
 
 def _key(stumble: Stumble) -> str:
     if stumble.cause == "place" and (moved := IN_FOLDER.match(stumble.instead)):
-        return (
-            f"place|{stumble.subject.partition(' ')[0]}|{moved[1]}"  # whatever the tool was asked to do there
-        )
+        return f"place|{stumble.subject.partition(' ')[0]}|{moved[1]}"  # whatever the subcommand
     if stumble.cause == "rule" and (part := _PART_OF_A_RULE.match(stumble.failed)):
-        return f"rule||{stumble.token} {part[1]}"  # one of the many things that a linter calls by one name
+        return f"rule||{stumble.token} {part[1]}"  # one of many findings under one rule name
     if stumble.cause == "blocked":
-        # A hook's words are its rule, whatever call it was.
+        # A hook's message is its rule, whatever the call.
         return f"blocked|{stumble.subject}" + ("" if stumble.failed else f"|{stumble.token}")
     if stumble.cause == "format":
-        return f"format|{_formatter(stumble)}|"  # whatever task or tool it was that said so
+        return f"format|{_formatter(stumble)}|"  # whichever task or tool reported it
     return (
         f"{stumble.cause}||{stumble.token}" if stumble.cause in ("program", "path", "glob") else stumble.key
     )
 
 
 def _formatter(stumble: Stumble) -> str:
-    """The folder in which code was not formatted: one formatter looks after it."""
+    """Return the folder in which code was not formatted: one formatter is responsible for it."""
     return moved[1] if (moved := IN_FOLDER.match(stumble.instead or stumble.tried)) else ""
 
 
 def _merged(group: Sequence[Sighting]) -> Recurring:
-    """The remedy that most sessions found, the newest of equals; the wording of the newest that found it."""
-    failed = Counter(text for one in group for text in one.stumble.vain)
-    helped = Counter(one.stumble.instead for one in group if one.stumble.instead)
-    # What was done where a service refuses is the way only where another did so too.
+    """Merge sightings: the remedy of most sessions, the newest on a tie, in the wording of the newest that found it."""
+    failed = Counter(text for sighting in group for text in sighting.stumble.vain)
+    helped = Counter(sighting.stumble.instead for sighting in group if sighting.stumble.instead)
+    # What followed a service's refusal is a remedy only if two sessions did it.
     fewest = 2 if group[0].stumble.cause == "refused" else 1
-    # What helped one session and failed in another helps by luck.
+    # A remedy that failed as often as it helped is luck.
     remedies = {text: count for text, count in helped.items() if count > failed[text] and count >= fewest}
-    newest = {one.stumble.instead: number for number, one in enumerate(group)}
-    plainest = group[0].stumble.cause == "flag"  # of what helped as often: just leaving the flag out
+    newest = {sighting.stumble.instead: number for number, sighting in enumerate(group)}
+    plainest = group[0].stumble.cause == "flag"  # on a tie, prefer just leaving the flag out
     best = max(
         remedies,
         key=lambda text: (
@@ -110,19 +112,23 @@ def _merged(group: Sequence[Sighting]) -> Recurring:
         ),
         default="",
     )
-    shown = next(one.stumble for one in reversed(group) if one.stumble.instead == best or not best)
+    shown = next(
+        sighting.stumble for sighting in reversed(group) if sighting.stumble.instead == best or not best
+    )
     if shown.cause in ("rule", "format"):
-        usual = Counter(one.stumble.tried for one in group).most_common(1)[0][0]
-        shown = next(one.stumble for one in reversed(group) if one.stumble.tried == usual)
+        usual = Counter(sighting.stumble.tried for sighting in group).most_common(1)[0][0]
+        shown = next(sighting.stumble for sighting in reversed(group) if sighting.stumble.tried == usual)
     return Recurring(
         cause=shown.cause,
         subject=shown.subject,
-        # What a tool was asked to do in the wrong place, the most frequent first.
-        tokens=tuple(subject for subject, _ in Counter(one.stumble.subject for one in group).most_common(3))
+        # The subcommands that were run in the wrong folder, the most frequent first.
+        tokens=tuple(
+            subject for subject, _ in Counter(sighting.stumble.subject for sighting in group).most_common(3)
+        )
         if shown.cause == "place"
         else (shown.token,),
         tried=shown.tried,
-        failed=common_wording([one.stumble.failed for one in group])
+        failed=common_wording([sighting.stumble.failed for sighting in group])
         if shown.cause == "rule"
         else shown.failed,
         instead=best,
@@ -138,16 +144,16 @@ def _worth(item: Recurring) -> bool:
     if item.cause == "blocked":
         return item.sessions >= FEWEST_FOR_A_REFUSAL and bool(item.failed or item.tokens)
     if item.cause == "rule":
-        heeded = {one.session for one in item.seen if one.stumble.instead}
-        # Where other findings stood beside it every time, the linter would have had to run again all the same.
-        cost_a_run = any(one.stumble.alone for one in item.seen)
+        heeded = {sighting.session for sighting in item.seen if sighting.stumble.instead}
+        # If there were always other findings too, the linter had to run again anyway.
+        cost_a_run = any(sighting.stumble.alone for sighting in item.seen)
         return cost_a_run and item.sessions >= FEWEST_FOR_A_RULE and 2 * len(heeded) >= item.sessions
     if item.cause in ("program", "tool") and item.sessions == 1 and installs_for_good(item.instead):
-        return False  # it was missing once
+        return False  # it was missing only once
     if item.cause == "refused":
         return item.sessions > 1
     if item.cause == "switch":
-        agreed = Counter(one.stumble.instead for one in item.seen if one.stumble.instead)
+        agreed = Counter(sighting.stumble.instead for sighting in item.seen if sighting.stumble.instead)
         return agreed.get(item.instead, 0) >= 2
     if item.cause == "path" and not item.instead:
         return item.sessions >= FEWEST_FOR_A_GUESS
@@ -157,13 +163,13 @@ def _worth(item: Recurring) -> bool:
 
 
 def _doubled(path: str) -> bool:
-    """A path from the top that was typed inside a folder (`api/api/src`): a slip, which does not recur."""
+    """Whether a path from the root was typed inside a folder (`api/api/src`): a slip that does not recur."""
     parts = path.rstrip("/").split("/")
     return any(parts[:size] == parts[size : 2 * size] for size in range(1, len(parts) // 2 + 1))
 
 
 def _other_place_works(item: Recurring, held: Sequence[Recurring]) -> bool:
-    """Whether one session went to this place, and more sessions found another place for the same tool."""
+    """Whether only one session used this folder, and more sessions found another folder for the same tool."""
     if item.cause != "place" or item.sessions > 1:
         return False
     tool = item.subject.partition(" ")[0]
@@ -174,7 +180,7 @@ def _other_place_works(item: Recurring, held: Sequence[Recurring]) -> bool:
 
 
 def _of_one_tool(held: Sequence[Recurring]) -> list[Recurring]:
-    """Makes one rule of a tool that runs in several folders and not at the top."""
+    """Merge the stumbles of a tool that runs in several folders and not at the root."""
     result: list[Recurring] = []
     first: dict[str, int] = {}
     for item in sorted(held, key=lambda item: -item.sessions):
@@ -185,18 +191,21 @@ def _of_one_tool(held: Sequence[Recurring]) -> list[Recurring]:
             first[tool] = len(result)
             result.append(item)
         else:
-            known = result[first[tool]]
+            merged = result[first[tool]]
             result[first[tool]] = replace(
-                known,
-                tokens=tuple(dict.fromkeys((*known.tokens, *item.tokens)))[:3],
-                others=(*known.others, item.instead)[:MOST_PLACES],
-                seen=(*known.seen, *(one for one in item.seen if one.session not in known.session_ids)),
+                merged,
+                tokens=tuple(dict.fromkeys((*merged.tokens, *item.tokens)))[:3],
+                others=(*merged.others, item.instead)[:MOST_PLACES],
+                seen=(
+                    *merged.seen,
+                    *(sighting for sighting in item.seen if sighting.session not in merged.session_ids),
+                ),
             )
     return result
 
 
 def _of_one_shell(held: Sequence[Recurring]) -> list[Recurring]:
-    """Makes one rule of a star that matches nothing, in the value of an option or not."""
+    """Merge the stumbles over a star without matches, in the value of an option or not."""
     stars = [item for item in held if item.cause == "glob" and item.tokens[0] == "*"]
     options = [item for item in held if item.cause == "glob" and item.tokens[0].startswith("-")]
     if not stars or not options:
@@ -209,7 +218,7 @@ def _of_one_shell(held: Sequence[Recurring]) -> list[Recurring]:
 
 
 def _said_of_less(item: Recurring, held: Sequence[Recurring]) -> bool:
-    """Whether the same flag is known of the same tool without its wrapper."""
+    """Whether there is a stumble over the same flag of the same tool without its wrapper."""
     return item.cause in ("flag", "target") and any(
         other.cause == item.cause
         and other.tokens == item.tokens
@@ -219,30 +228,30 @@ def _said_of_less(item: Recurring, held: Sequence[Recurring]) -> bool:
 
 
 def _other_ending(item: Recurring) -> bool:
-    """Whether the file exists with another ending: such a guess is made again, other guesses seldom are."""
+    """Whether the file exists with another extension: this guess recurs, others seldom do."""
     stem = item.tokens[0].rpartition(".")[0]
     return item.cause == "path" and bool(stem) and stem == item.instead.rpartition(".")[0]
 
 
 def _folders(groups: dict[str, list[Sighting]], touched: Touched) -> dict[str, list[Sighting]]:
-    """Makes one rule of the files that were looked for in a folder that does not exist."""
+    """Merge the stumbles over files in a folder that does not exist."""
     moved: dict[str, list[str]] = {}
     for key, group in groups.items():
         stumble = group[-1].stumble
         if stumble.cause == "path":
             folder = stumble.token.rpartition("/")[0]
             last = touched.number[group[-1].session]
-            gone = f"path||{folder}" in groups  # it was looked for itself, and was not there
+            gone = f"path||{folder}" in groups  # the folder itself was missing too
             if folder and not touched.times(folder, last if gone else -1):
                 moved.setdefault(folder, []).append(key)
     result = dict(groups)
     for folder, keys in moved.items():
-        own = f"path||{folder}"
-        members = [*keys, *([own] if own in groups else [])]
-        found = [one for key in members for one in groups[key]]
+        folder_key = f"path||{folder}"
+        members = [*keys, *([folder_key] if folder_key in groups else [])]
+        sightings = [one for key in members for one in groups[key]]
         homes = {
             one.stumble.instead.rpartition("/")[0]
-            for one in found
+            for one in sightings
             if one.stumble.instead
             and one.stumble.token.rpartition("/")[2] == one.stumble.instead.rpartition("/")[2]
         }
@@ -251,7 +260,7 @@ def _folders(groups: dict[str, list[Sighting]], touched: Touched) -> dict[str, l
         for key in members:
             del result[key]
         home = f"{next(iter(homes))}/"
-        found.sort(key=lambda one: touched.number[one.session])
+        sightings.sort(key=lambda one: touched.number[one.session])
         result[f"folder||{folder}"] = [
             replace(
                 one,
@@ -264,13 +273,13 @@ def _folders(groups: dict[str, list[Sighting]], touched: Touched) -> dict[str, l
                     instead=home,
                 ),
             )
-            for one in found
+            for one in sightings
         ]
     return result
 
 
 def _without_prefix(items: Iterable[Recurring]) -> list[Recurring]:
-    """Makes one rule of a wrapper that does not know commands which work without it."""
+    """Merge the stumbles over a wrapper that lacks commands which work without it."""
     result: list[Recurring] = []
     wrapped: dict[str, list[Recurring]] = {}
     for item in items:
@@ -286,25 +295,25 @@ def _without_prefix(items: Iterable[Recurring]) -> list[Recurring]:
                 cause="prefix",
                 subject=subject,
                 tokens=tuple(item.tokens[0] for item in group[:_ORDER]),
-                seen=tuple(one for item in group for one in item.seen),
+                seen=tuple(sighting for item in group for sighting in item.seen),
             )
         )
     return result
 
 
 def refused(group: Sequence[Sighting], agents: Collection[str]) -> Recurring:
-    """One rule for each hook's words; it names a call only where that call is what the words are about."""
+    """Merge the refusals with one message of a hook. Names a call only if the message is about it."""
     newest = group[-1].stumble
-    sessions = {one.session for one in group}
+    sessions = {sighting.session for sighting in group}
     met: dict[str, set[str]] = {}
     places: dict[str, Counter[str]] = {}
     passed: set[str] = set()
-    for one in group:
-        token = one.stumble.token
-        met.setdefault(token, set()).add(one.session)
-        if one.stumble.instead:
-            places.setdefault(token, Counter())[one.stumble.instead] += 1
-        if one.stumble.sometimes:
+    for sighting in group:
+        token = sighting.stumble.token
+        met.setdefault(token, set()).add(sighting.session)
+        if sighting.stumble.instead:
+            places.setdefault(token, Counter())[sighting.stumble.instead] += 1
+        if sighting.stumble.sometimes:
             passed.add(token)
     spoken = newest.failed.lower().split()
     named = [
@@ -316,23 +325,23 @@ def refused(group: Sequence[Sighting], agents: Collection[str]) -> Recurring:
         or (token not in passed and len(where) >= max(2, _HALF * len(sessions)))
     ]
     tokens = tuple(([token for token in named if len(met[token]) >= 2] or named)[:MOST_NAMED])
-    found = [places[token].most_common(1)[0][0] for token in tokens if token in places]
-    whose = {one.agent for one in group}
+    remedies = [places[token].most_common(1)[0][0] for token in tokens if token in places]
+    owners = {sighting.agent for sighting in group}
     return Recurring(
         cause="blocked",
         subject=newest.subject,
         tokens=tokens,
         tried=newest.tried,
         failed=newest.failed,
-        instead=found[0] if found else "",
-        others=tuple(found[1:]),
+        instead=remedies[0] if remedies else "",
+        others=tuple(remedies[1:]),
         seen=tuple(group),
-        only=next(iter(whose)) if len(whose) == 1 and len(set(agents) - {""}) > 1 else "",
+        only=next(iter(owners)) if len(owners) == 1 and len(set(agents) - {""}) > 1 else "",
     )
 
 
 def refused_rule(item: Recurring) -> str:
-    """The refusal on one line: what is refused, by whom, in the hook's words, and what it wants instead."""
+    """Write a refusal on one line: what is refused, by whom, the hook's message, and what it wants instead."""
     by = _BY.get(item.subject.partition(" ")[0], "by a hook")
     where = f"here (in {item.only})" if item.only else "here"
     why = f": {item.failed}" if item.failed else ""

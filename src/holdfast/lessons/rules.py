@@ -21,7 +21,7 @@ from holdfast.model.events import Lived
 from holdfast.model.lesson import PRESENT, Correction, Experience, Fingerprint, Lesson
 from holdfast.sessions.stumble_watch import WITHOUT
 
-UNMET = 3  # later sessions that did not meet a stumble of one session
+UNMET = 3  # later sessions that did not meet a stumble that one session met
 _GLOB_RULES = {
     "*": "a `*` that matches nothing fails in this shell (no matches found) → quote it, as in "
     "`--include='*.x'`, or name the file",
@@ -37,9 +37,9 @@ _GLOB_NAMES = {
 
 
 class Learned(Struct, frozen=True):
-    """Lessons, the strongest first, and rules that were true once and are not any more.
+    """Lessons, the strongest first, and rules that no longer apply.
 
-    `usual` are commands that many sessions ran and none had to find: true, and no lesson.
+    `usual` are commands that many sessions ran without looking them up: true, but no lesson.
     """
 
     lessons: tuple[Lesson, ...]
@@ -48,23 +48,25 @@ class Learned(Struct, frozen=True):
 
 
 def learned(lived: Sequence[Lived], exists: Exists) -> Learned:
-    """What these sessions (oldest first) teach: stumbles, pitfalls, commands, corrections, conventions."""
+    """Return the lessons of these sessions (oldest first): stumbles, pitfalls, commands, corrections, conventions."""
     stumbles = recurring(lived)
-    place = {session.session: number for number, session in enumerate(lived, 1)}
-    found = [
-        replace(_of_stumble(item, exists), seldom=_seldom(item, len(lived) - place[item.seen[-1].session]))
+    number_of = {session.session: number for number, session in enumerate(lived, 1)}
+    lessons = [
+        replace(
+            _of_stumble(item, exists), seldom=_seldom(item, len(lived) - number_of[item.seen[-1].session])
+        )
         for item in stumbles.held
     ]
     commands = command_lessons(lived, exists)
-    remedies = {item.instead for item in stumbles.held}  # said once, beside what fails
-    found += [
-        replace(one, seldom=len(one.sessions) == 1 or len(lived) < YOUNG)
-        for one in commands.found
-        if one.rules[0].partition("`")[2][:-1] not in remedies
+    remedies = {item.instead for item in stumbles.held}  # already named in a stumble's rule
+    lessons += [
+        replace(candidate, seldom=len(candidate.sessions) == 1 or len(lived) < YOUNG)
+        for candidate in commands.found
+        if candidate.rules[0].partition("`")[2][:-1] not in remedies
     ]
-    found += _corrections(lived)
+    lessons += _corrections(lived)
     named: dict[str, Lesson] = {}
-    for lesson in found:
+    for lesson in lessons:
         name = (
             lesson.name if lesson.name not in named else f"{lesson.name}-{lesson.id.rpartition('-')[2][:4]}"
         )
@@ -74,16 +76,16 @@ def learned(lived: Sequence[Lived], exists: Exists) -> Learned:
 
 
 def _seldom(item: Recurring, later: int) -> bool:
-    """Whether another session will hardly meet what one session met, by its cause or by sessions that did not."""
+    """Whether a stumble of one session is unlikely to recur, by its cause or because later sessions did not meet it."""
     return item.sessions == 1 and (not item.known.comes_again or later >= UNMET)
 
 
 def rule_of(item: Recurring) -> str:
-    """The stumble on one line: what fails, why, and what works."""
+    """Write a stumble on one line: what fails, why, and what works."""
     token, tried, instead = item.tokens[0] if item.tokens else "", item.tried, item.instead
     then = f" → `{instead}`" if instead else ""
     why = f" ({item.failed})" if item.failed else ""
-    also = "".join(f" or `{other}`" for other in item.others)
+    also = "".join(f" or `{remedy}`" for remedy in item.others)
     match item.cause:
         case "blocked":
             return refused_rule(item)
@@ -104,13 +106,15 @@ def rule_of(item: Recurring) -> str:
         case "glob" if token in _GLOB_RULES:
             return _GLOB_RULES[token]
         case "rule":
-            example = next((one.stumble.example for one in item.seen if one.stumble.example), "")
+            example = next(
+                (sighting.stumble.example for sighting in item.seen if sighting.stumble.example), ""
+            )
             return f"`{tried}` fails on `{token}`{why}" + (f", as in `{example}`" if example else "")
         case "place" if len(item.tokens) > 1 and (place := IN_FOLDER.match(instead)):
             names = ", ".join(f"`{name}`" for name in item.tokens)
             return f"{names} fail here ({item.failed}) → in `{place[1]}/`: `{instead}`{also}"
         case "switch":
-            why = ""  # another way to do the job helped, and nothing says what was wrong
+            why = ""  # another command did the job, and the cause is unknown
     if template := item.known.rule:
         return template.format(token=token, tried=tried, failed=item.failed, instead=instead, then=then)
     if item.cause in ("flag", "target") and instead == item.subject:
@@ -123,14 +127,14 @@ def _of_stumble(item: Recurring, exists: Exists) -> Lesson:
     targets: tuple[str, ...] = ()
     if item.cause in ("path", "folder"):
         targets = tuple(path for path in (item.instead,) if path and exists(path))
-        digest = PRESENT  # where it is matters, not what is in it
+        digest = PRESENT  # the path matters, not the content
     elif item.cause == "large":
         targets = tuple(path for path in item.tokens if exists(path))
     elif item.cause == "rule":
         targets = (*enforced_by(item.tokens[0], exists), *depends_on(item.tried, exists))[:1]
     elif not item.known.of_tool:
         targets = (*depends_on(item.instead, exists), *depends_on(item.tried, exists))[:2]
-    seen = [(one.session, one.at, one.stumble) for one in item.seen]
+    sightings = [(stumble.session, stumble.at, stumble.stumble) for stumble in item.seen]
     return Lesson(
         name=_stumble_name(item),
         description=item.known.description,
@@ -139,8 +143,12 @@ def _of_stumble(item: Recurring, exists: Exists) -> Lesson:
         fingerprint=tuple(Fingerprint(target=target, digest=digest) for target in dict.fromkeys(targets)),
         captured_at=item.at,
         evidence=evidence_of(
-            (session, at, f"{one.tried}: {one.failed}" + (f" → {one.instead}" if one.instead else ""))
-            for session, at, one in seen
+            (
+                session,
+                at,
+                f"{stumble.tried}: {stumble.failed}" + (f" → {stumble.instead}" if stumble.instead else ""),
+            )
+            for session, at, stumble in sightings
         ),
     )
 
@@ -159,17 +167,19 @@ def _stumble_name(item: Recurring) -> str:
 def _corrections(lived: Sequence[Lived]) -> list[Lesson]:
     groups: list[list[tuple[Lived, Correction]]] = []
     for session in lived:
-        for said in session.experience.corrections:
+        for correction in session.experience.corrections:
             for group in groups:
-                verdict = compare(group[0][1].text, said.text).likeness
+                verdict = compare(group[0][1].text, correction.text).likeness
                 if verdict is Likeness.SAME:
-                    group.append((session, said))
+                    group.append((session, correction))
                     break
             else:
-                groups.append([(session, said)])
+                groups.append([(session, correction)])
     lessons = []
     for group in groups:
-        if len({session.session for session, _ in group}) < 2 and not any(said.lasting for _, said in group):
+        if len({session.session for session, _ in group}) < 2 and not any(
+            correction.lasting for _, correction in group
+        ):
             continue
         text = group[-1][1].text
         lessons.append(
@@ -179,26 +189,28 @@ def _corrections(lived: Sequence[Lived]) -> list[Lesson]:
                 rules=(text,),
                 kind="correction",
                 captured_at=group[-1][1].at or group[-1][0].ended,
-                evidence=evidence_of((session.session, said.at, said.text) for session, said in group),
+                evidence=evidence_of(
+                    (session.session, correction.at, correction.text) for session, correction in group
+                ),
             )
         )
     return lessons
 
 
 def since(lived: Sequence[Lived], moment: float) -> list[Lived]:
-    """These sessions, each with what it lived through after this moment; those that ended before are left out."""
+    """Return the sessions that ended after a moment, each with only its experience since then."""
     recent = []
     for session in lived:
         if (session.ended or session.started or 0.0) < moment:
             continue
-        known = session.experience
+        experience = session.experience
         recent.append(
             replace(
                 session,
                 experience=Experience(
-                    stumbles=tuple(item for item in known.stumbles if (item.at or 0.0) >= moment),
-                    commands=tuple(item for item in known.commands if (item.at or 0.0) >= moment),
-                    corrections=tuple(item for item in known.corrections if (item.at or 0.0) >= moment),
+                    stumbles=tuple(item for item in experience.stumbles if (item.at or 0.0) >= moment),
+                    commands=tuple(item for item in experience.commands if (item.at or 0.0) >= moment),
+                    corrections=tuple(item for item in experience.corrections if (item.at or 0.0) >= moment),
                 ),
             )
         )
@@ -208,9 +220,9 @@ def since(lived: Sequence[Lived], moment: float) -> list[Lived]:
 def shown_again(
     rule: str, lived: Sequence[Lived], exists: Exists, taken: Collection[str] = ()
 ) -> Lesson | None:
-    """What these sessions make of a rule; `taken` are rules that stand elsewhere, and are not what became of this one.
+    """Return the lesson of these sessions that confirms or replaces a rule. Rules in `taken` belong to other lessons.
 
-    A command is shown again when it worked; what else did its job in most of these sessions is its new form.
+    A command is confirmed if it worked; otherwise the command that did its job in most of these sessions replaces it.
     """
     if command := COMMAND_RULE.fullmatch(rule.strip()):
         return _command_again(command[1], command[2], lived, exists, taken)
