@@ -1,8 +1,8 @@
-"""What a model is asked about a session, and which lessons of its answer stand on that session. Sends nothing.
+"""Builds the notes that a model reads about a session, and checks the lessons in its answer. Sends nothing.
 
-A model repeats what it reads, also from a hostile file that the session read. So nothing of its answer is believed: a
-lesson must quote the session, and every command, path, flag and address in its rule must have been run there or named
-by the user.
+A model repeats what it reads, also from a hostile file that the session read. So its answer is not trusted: a lesson
+must quote the session, and every command, path, flag and address in its rule must have been run there or named by
+the user.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from holdfast.lessons.markdown import one_line
 from holdfast.model.events import DistilledSession
 from holdfast.model.lesson import BY_MODEL, Experience, Fingerprint, Lesson, LessonEvidence, LessonKind
 
-MOST_INPUT = 4_000  # tokens of all that is sent, by our counter
+MOST_INPUT = 4_000  # tokens of the whole request, by our counter
 MOST_OUTPUT = 600
 MOST_LESSONS = 6
 LONGEST_LINE = 300
-FEWEST_CALLS = 5  # of a session that is worth a question when nothing else speaks for it
+FEWEST_CALLS = 5  # of a session worth a request without stumbles or corrections
 
 LONGEST_ANSWER = 64_000
 LONGEST_RULE = 240
@@ -43,7 +43,7 @@ _SPAN = lazy_regex(r"`+([^`]+)`+")
 _ANYTHING = lazy_regex(r"<[\w .-]+>|…|\.\.\.")  # a placeholder in a command
 _PLAIN = lazy_regex(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", re.UNICODE)
 _COMMON = frozenset(["and/or", "e.g", "i.e", "etc", "vs", "->", "→", "=>", "-", "–", "—", "&", "+", "="])
-_LONG = 5  # characters of a word that is known again within another
+_LONG = 5  # shortest word that is recognised inside another
 _EDGES = "\"'`.,:;!?()[]{}*“”‘’"
 
 Source = Literal["user", "ran", "output", "agent"]
@@ -71,7 +71,7 @@ session only, and what you are not sure of. {{"lessons": []}} is a good answer."
 
 
 class Shown(Struct, frozen=True):
-    """One line of the notes: as it is shown, its words without the label before them, and who said them."""
+    """One line of the notes: the text as shown, the text without its label, and its source."""
 
     text: str
     said: str
@@ -79,7 +79,7 @@ class Shown(Struct, frozen=True):
 
 
 class Material(Struct, frozen=True, kw_only=True):
-    """What is shown of a session: titled sections of lines, and the files it touched."""
+    """The notes on a session: titled sections of lines, and the files it touched."""
 
     session: str
     at: float | None
@@ -90,23 +90,23 @@ class Material(Struct, frozen=True, kw_only=True):
         return [line for _, lines in self.sections for line in lines if not sources or line.source in sources]
 
     def prompt(self, fence: str) -> str:
-        """The notes between the marks of this call. `fence` are six random characters."""
-        told = []
+        """Return the notes between fence marks. `fence` is six random characters."""
+        rows = []
         for title, lines in self.sections:
-            told += [f"{title}:", *(line.text for line in lines)]
-        return wrap(told, fence)
+            rows += [f"{title}:", *(line.text for line in lines)]
+        return wrap(rows, fence)
 
 
 def worth_asking(record: DistilledSession) -> bool:
-    """Whether there may be anything to learn: most short sessions are not worth a question."""
+    """Whether there may be anything to learn: most short sessions are not worth a request."""
     lived = record.experience
     return bool(lived.stumbles or lived.corrections) or record.tool_calls >= FEWEST_CALLS
 
 
 def material(record: DistilledSession, clean: Callable[[str], str]) -> Material:
-    """The notes on a session, each part within its share of the tokens. `clean` takes out what must not leave."""
+    """Build the notes on a session, each section within its token budget. `clean` removes what must not be sent."""
     lived = record.experience
-    known = {item.command for item in lived.commands}
+    job_commands = {item.command for item in lived.commands}
     user = [record.goal, *(item.text for item in lived.corrections), *record.prompts]
     edited = [touch.path for touch in record.files if touch.edits]
     read = [touch.path for touch in record.files if not touch.edits]
@@ -119,7 +119,11 @@ def material(record: DistilledSession, clean: Callable[[str], str]) -> Material:
         ),
         ("Calls that failed, and what worked instead", 900, _stumbles(lived)),
         ("Commands that did a job", 500, _commands(lived)),
-        ("Other commands", 220, (("ran:", line, "ran") for line in record.commands if line not in known)),
+        (
+            "Other commands",
+            220,
+            (("ran:", line, "ran") for line in record.commands if line not in job_commands),
+        ),
         ("Files", 200, (("", path, "ran") for path in (*edited, *read))),
         ("Tasks, in the agent's words", 350, _tasks(record)),
         (
@@ -158,20 +162,20 @@ def _tasks(record: DistilledSession) -> Iterator[Note]:
 
 
 def _within(share: int, notes: Iterable[Note], clean: Callable[[str], str]) -> tuple[Shown, ...]:
-    """As many lines from the beginning as fit, each once and without what must not leave."""
-    taken: dict[str, Shown] = {}
+    """Return as many of the first lines as fit, each once and cleaned."""
+    lines: dict[str, Shown] = {}
     for label, text, source in notes:
-        said = one_line(visible(clean(text)))
-        if len(said) > LONGEST_LINE:
-            said = f"{said[: LONGEST_LINE - 1]}…"
-        line = f"{label} {said}" if label else said
-        if not said or line in taken:
+        words = one_line(visible(clean(text)))
+        if len(words) > LONGEST_LINE:
+            words = f"{words[: LONGEST_LINE - 1]}…"
+        line = f"{label} {words}" if label else words
+        if not words or line in lines:
             continue
         share -= count_tokens(line)
         if share < 0:
             break
-        taken[line] = Shown(line, said, source)
-    return tuple(taken.values())
+        lines[line] = Shown(line, words, source)
+    return tuple(lines.values())
 
 
 class _Raw(Struct, frozen=True, forbid_unknown_fields=True):
@@ -194,7 +198,7 @@ class Extracted(Struct, frozen=True):
 
 
 def extracted(answer: str, shown: Material, model: str) -> Extracted:
-    """The lessons of an answer. One that is not what was asked for as a whole is an error."""
+    """Return the lessons of an answer. Raises ModelError if the answer as a whole is not the requested JSON."""
     if len(answer) > LONGEST_ANSWER:
         raise ModelError(f"the model answered {len(answer):,} characters", fix=AGAIN)
     block = _BLOCK.fullmatch(answer)
@@ -207,14 +211,14 @@ def extracted(answer: str, shown: Material, model: str) -> Extracted:
     dropped = [f"one more than {MOST_LESSONS}" for _ in raw[MOST_LESSONS:]]
     for number, data in enumerate(raw[:MOST_LESSONS], 1):
         try:
-            one = msgspec.json.decode(data, type=_Raw)
+            proposal = msgspec.json.decode(data, type=_Raw)
         except (msgspec.MsgspecError, RecursionError):
             dropped.append(f"lesson {number} has not the form that was asked for")
             continue
-        if reason := ground.why_not(one):
+        if reason := ground.why_not(proposal):
             dropped.append(f"lesson {number} is refused: {reason}")
         else:
-            lesson = _lesson(one, shown, model)
+            lesson = _lesson(proposal, shown, model)
             lessons.setdefault(lesson.id, lesson)
     return Extracted(tuple(lessons.values()), tuple(dropped))
 
@@ -239,7 +243,7 @@ def _lesson(one: _Raw, shown: Material, model: str) -> Lesson:
 
 
 class _Ground:
-    """What a rule may stand on: lines that can be quoted, commands that ran, words of the user."""
+    """The evidence for rules: lines that can be quoted, commands that ran, words of the user."""
 
     def __init__(self, shown: Material) -> None:
         self._quotable = shown.lines("user", "ran", "output")
@@ -249,7 +253,7 @@ class _Ground:
         self._words = {word.strip(_EDGES) for word in self._all.split()}
 
     def why_not(self, one: _Raw) -> str:
-        """'' when a lesson stands on the session."""
+        """Return why the session does not support a lesson, or ''."""
         if reason := _why_not_text(one):
             return reason
         quote = one_line(one.evidence)
@@ -284,7 +288,7 @@ class _Ground:
         if any(span in line for line in (*self._user, *self._ran)):
             return True
         words = [word for word in span.split() if not _ANYTHING.fullmatch(word)]
-        # A command may be quoted without the arguments of the moment; words of the user only as they stand.
+        # A command may be quoted without its arguments; words of the user only verbatim.
         return bool(words) and any(_in_order(words, line.split()) for line in self._ran)
 
 
@@ -304,7 +308,7 @@ def _why_not_text(one: _Raw) -> str:
 
 
 def _is_plain(word: str) -> bool:
-    """A word of a language, a small number, or a sign between words."""
+    """Whether a word is a plain word, a small number, or punctuation."""
     return (
         not word
         or word in _COMMON
@@ -319,12 +323,12 @@ def _in_order(words: Sequence[str], line: Sequence[str]) -> bool:
 
 
 def says_the_same(one: Lesson, known: Lesson) -> bool:
-    """Whether a known lesson of the same kind already names every command of a new one: then it says nothing new.
+    """Whether an existing lesson of the same kind names every command of a new one: then the new one adds nothing.
 
-    Only for calls that fail or work: of a command there may be more pitfalls than one.
+    Only for calls that fail or work: a command may have several pitfalls.
     """
     if one.kind != known.kind or one.kind not in ("stumble", "command"):
         return False
-    there = [one_line(span) for rule in known.rules for span in _SPAN.findall(rule)]
+    known_spans = [one_line(span) for rule in known.rules for span in _SPAN.findall(rule)]
     spans = [one_line(span) for rule in one.rules for span in _SPAN.findall(rule)]
-    return bool(spans) and all(any(span in other for other in there) for span in spans)
+    return bool(spans) and all(any(span in known_span for known_span in known_spans) for span in spans)

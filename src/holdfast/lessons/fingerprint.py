@@ -1,8 +1,8 @@
-"""Checks whether what a lesson depends on is unchanged: by stat alone where it is, by a hash where it may not be.
+"""Checks whether the files a lesson depends on are unchanged: by stat alone if possible, otherwise by a hash.
 
-A file stands for its content (line ends aside), `file#field` for that value alone, a glob for the names and contents of
-the files that match, and a folder for its layout: subfolders by name, files by ending. One test more in `tests/` is
-the same folder; `tests/` gone, or its `.test.ts` turned `.spec.ts`, is not.
+A file target covers its content (apart from line endings), `file#field` only that value, a glob the names and contents
+of the matching files, and a folder its layout: subfolders by name, files by extension. A new test in `tests/` is no
+change; a missing `tests/`, or `.spec.ts` files instead of `.test.ts`, is.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from holdfast.model.lesson import PRESENT, Fingerprint
 Kind = Literal["file", "folder", "glob", "field"]
 MOST_CHARACTERS = 500
 MOST_KEYS = 32
-RACY_NS = 2_000_000_000  # a file that changed this recently may change again within one tick of its clock
+RACY_NS = 2_000_000_000  # a file that changed this recently may change again within one tick of the file system's clock
 _KEY = lazy_regex(r""" "((?:\\.|[^"\\])*)" | '((?:\\.|[^'\\])*)' | ([^."'][^.]*) """, re.VERBOSE | re.DOTALL)
 
 
 class Target(Struct, frozen=True):
-    """`path` is relative, with `/` and no trailing one; `keys` lead to a field."""
+    """`path` is relative, with `/` as separator and none at the end; `keys` lead to a field."""
 
     kind: Kind
     path: str
@@ -41,7 +41,7 @@ class Target(Struct, frozen=True):
 
 
 def parse_target(text: str) -> Target:
-    """Raises TargetError for whatever could leave the repository or enter `.git`."""
+    """Parse a target. Raises TargetError if it could leave the repository or enter `.git`."""
     if not text or len(text) > MOST_CHARACTERS:
         raise TargetError("is empty or too long")
     path, mark, field = text.partition("#")
@@ -61,7 +61,7 @@ def _refuse_unsafe(path: str) -> None:
     if path.startswith(("/", "~")):
         raise TargetError("is not relative to the repository")
     for part in path.split("/"):
-        bare = part.rstrip(" .").lower()  # as some file systems read them
+        bare = part.rstrip(" .").lower()  # as some file systems normalise them
         if part == ".." or not bare:
             raise TargetError("has a part that is empty or leads upwards")
         if bare in (".git", "git~1"):
@@ -69,35 +69,35 @@ def _refuse_unsafe(path: str) -> None:
 
 
 def parse_field(text: str) -> tuple[str, ...]:
-    """`scripts.test`, `jobs.0.name`, `scripts."build.prod"`: keys by dots, those with dots in quotes."""
+    """Split a field into keys: `scripts.test`, `jobs.0.name`, `scripts."build.prod"`. Keys with dots are quoted."""
     keys: list[str] = []
-    at = 0
+    position = 0
     while True:
-        match = _KEY.match(text, at)
-        if match is None and text.startswith(('"', "'"), at):
+        match = _KEY.match(text, position)
+        if match is None and text.startswith(('"', "'"), position):
             raise TargetError("has a quotation mark in its field that is not closed")
         if match is None:
             raise TargetError("has an empty part in its field")
         keys.append(match[3] or re.sub(r"\\(.)", r"\1", match[1] or match[2] or "", flags=re.DOTALL))
-        at = match.end() + 1
+        position = match.end() + 1
         if len(keys) > MOST_KEYS:
             raise TargetError(f"has more than {MOST_KEYS} parts in its field")
-        if at > len(text):
+        if position > len(text):
             return tuple(keys)
-        if text[at - 1] != ".":
+        if text[position - 1] != ".":
             raise TargetError("has something after a quoted part of its field")
 
 
 def field_text(keys: tuple[str, ...]) -> str:
-    """The field as `parse_field` reads it."""
+    """Write a field as `parse_field` reads it."""
     escaped = {key: key.replace("\\", "\\\\").replace('"', '\\"') for key in keys}
     return ".".join(key if key and not set(key) & set(".\"'\\") else f'"{escaped[key]}"' for key in keys)
 
 
 def place_of(root: str, path: str) -> str:
-    """The absolute path of something inside; TargetError where a link leads out of the repository or into `.git`.
+    """Return the absolute path. Raises TargetError if a link leads out of the repository or into `.git`.
 
-    `root` must be resolved already.
+    `root` must already be resolved.
     """
     full = os.path.join(root, path)
     try:
@@ -113,15 +113,15 @@ def place_of(root: str, path: str) -> str:
 
 
 class Stamp(Struct, frozen=True):
-    """What was seen: the digest, and the files (path, size, mtime_ns) that are unchanged while it holds."""
+    """A digest, and the files (path, size, mtime_ns) that show whether it is still valid."""
 
     digest: str
     places: tuple[FileStat, ...] = ()
-    value: str = ""  # a short field, redacted: to say later what it was
+    value: str = ""  # a short field, redacted: shown later as the old value
 
 
 class Same(Struct, frozen=True):
-    """`digest` is what was found; a fingerprint that had none yet is the same as whatever is there."""
+    """`digest` is the current one; a fingerprint without a digest matches anything."""
 
     target: str
     digest: str
@@ -139,7 +139,7 @@ class Missing(Struct, frozen=True):
 
 
 class Renamed(Struct, frozen=True):
-    """`to` is the target's name now; `same`, whether what is there is what was."""
+    """`to` is the new name of the target; `same` says whether its content is unchanged."""
 
     target: str
     to: str
@@ -148,7 +148,7 @@ class Renamed(Struct, frozen=True):
 
 
 class Unreadable(Struct, frozen=True):
-    """Refused, or there and not to be read: nothing can be said of it."""
+    """The target is refused, or exists and cannot be read: no verdict is possible."""
 
     target: str
     why: str
@@ -158,7 +158,7 @@ Verdict: TypeAlias = Same | Changed | Missing | Renamed | Unreadable
 
 
 class Checked(Struct, frozen=True):
-    """A verdict for each fingerprint, in order, and the stamps to keep for the next time (derived: may be lost)."""
+    """A verdict for each fingerprint, in order, and the stamps for the next check (derived data, may be lost)."""
 
     verdicts: tuple[Verdict, ...]
     stamps: dict[str, Stamp]
@@ -172,20 +172,20 @@ def check(
     now: float | None = None,
     clean: Callable[[str], str] | None = None,
 ) -> Checked:
-    """Looks at each target once. `now` keeps files that changed just then from being trusted by their stamp.
+    """Check each target once. With `now`, files that changed just before it are not trusted by their stamp.
 
     `clean` redacts; without it no value is quoted.
     """
     look = _Look(os.path.realpath(root), stamps or {}, now, clean)
     verdicts: list[Verdict] = []
     kept: dict[str, Stamp] = {}
-    looked: dict[tuple[str, str], Verdict] = {}
+    judged: dict[tuple[str, str], Verdict] = {}
     stat, base, known = os.stat, look.root + "/", look.stamps
     for item in fingerprints:
         target = item.target
         stamp = known.get(target)
         if stamp is not None and stamp.digest == item.digest and stamp.places:
-            try:  # the one path that is taken a thousand times: stat, compare, done
+            try:  # the hot path: stat and compare
                 for path, size, mtime_ns in stamp.places:
                     status = stat(base + path)
                     if status.st_mtime_ns != mtime_ns or status.st_size != size:
@@ -197,14 +197,14 @@ def check(
             except (OSError, ValueError):
                 pass
         key = (target, item.digest)
-        if key not in looked:
-            looked[key] = look.judge(item, kept)
-        verdicts.append(looked[key])
+        if key not in judged:
+            judged[key] = look.judge(item, kept)
+        verdicts.append(judged[key])
     return Checked(tuple(verdicts), kept)
 
 
 def take(root: str | os.PathLike[str], target: str) -> Fingerprint | Missing | Unreadable:
-    """A fingerprint of what is there now, for a lesson that is being written."""
+    """Return the current fingerprint of a target, for a new lesson."""
     verdict = _Look(os.path.realpath(root), {}, None, None).judge(Fingerprint(target=target), {})
     if isinstance(verdict, Same):
         return Fingerprint(target=target, digest=verdict.digest)
@@ -216,7 +216,7 @@ def take(root: str | os.PathLike[str], target: str) -> Fingerprint | Missing | U
 def places_of(
     fingerprints: Iterable[Fingerprint], stamps: Mapping[str, Stamp]
 ) -> tuple[FileStat, ...] | None:
-    """The files that a hook stats: while all are unchanged, the lesson holds. None where stat cannot tell."""
+    """Return the files that a hook stats: while they are unchanged, the lesson applies. None if stat is not enough."""
     rows: dict[str, FileStat] = {}
     for item in fingerprints:
         stamp = stamps.get(item.target)
@@ -227,7 +227,7 @@ def places_of(
 
 
 class _Look:
-    """One look at a repository: files are parsed once however many fields are asked of them."""
+    """One check of a repository: each file is parsed once, for any number of fields."""
 
     def __init__(
         self, root: str, stamps: Mapping[str, Stamp], now: float | None, clean: Callable[[str], str] | None
@@ -261,13 +261,13 @@ class _Look:
             return Same(item.target, stamp.digest)
         old, new = "", stamp.value
         if before is not None and before.digest == item.digest:
-            kept.setdefault(item.target, replace(before, places=()))  # to say later what it was
+            kept.setdefault(item.target, replace(before, places=()))  # shown later as the old value
             old = before.value
         what = f"{old} → {new}" if old and new else f"now {new}" if new else ""
         return Changed(item.target, stamp.digest, what)
 
     def _stamp(self, target: Target) -> Stamp:
-        """What is there now. FileNotFoundError where there is nothing, LookupError where a file lacks the field."""
+        """Return the current stamp. Raises FileNotFoundError if the target is missing, LookupError if the field is."""
         if target.kind == "glob":
             place_of(self.root, content.fixed_part(target.path))
             digest, places = content.digest_glob(self.root, target.path)

@@ -1,4 +1,4 @@
-"""Bounded digests of what fingerprints name: a file, a field of one, the layout of a folder, the files of a glob."""
+"""Computes bounded digests of fingerprint targets: a file, a field of one, a folder's layout, the files of a glob."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FileStat = tuple[str, int, int]
 
 
 class TargetError(ValueError):
-    """A target that must not or cannot be looked at; says why, in a line and without text of the file."""
+    """A target that must not or cannot be read; says why in one line, without text of the file."""
 
 
 def digest_of(content: bytes) -> str:
@@ -52,7 +52,7 @@ def stat_of(root: str, path: str) -> FileStat:
 
 
 def read_regular(full: str, most: int) -> bytes:
-    """Reads a regular file. Does not wait for a pipe, and does not read a device."""
+    """Read a regular file. Does not wait for a pipe, and does not read a device."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         descriptor = os.open(full, flags) if stat.S_ISREG(os.stat(full).st_mode) else -1
@@ -72,13 +72,13 @@ def read_regular(full: str, most: int) -> bytes:
 
 
 def digest_file(full: str) -> str:
-    """Of the content, with line ends as \\n in text: a checkout on Windows is the same checkout."""
+    """Hash the content, with \\n as line endings in text: a checkout on Windows gives the same digest."""
     content = read_regular(full, MOST_BYTES)
     return digest_of(content if b"\0" in content[:8192] else content.replace(b"\r\n", b"\n"))
 
 
 def digest_folder(full: str) -> str:
-    """Of the layout: subfolders by name, files by ending. One test more is the same folder, another kind is not."""
+    """Hash the layout: subfolders by name, files by extension. A new test is no change, a new kind of file is."""
     forms: set[str] = set()
     try:
         with os.scandir(full) as entries:
@@ -96,35 +96,37 @@ def digest_folder(full: str) -> str:
 
 
 def _ending(name: str) -> str:
-    """`.test.ts` of `cart.test.ts`; a name without an ending, or one that is all ending, is itself."""
-    at = name.find(".", 1)
-    return name if at < 0 else f"*{name[at:]}"
+    """Return `*.test.ts` for `cart.test.ts`; a name without an extension, or that is all extension, as it is."""
+    dot = name.find(".", 1)
+    return name if dot < 0 else f"*{name[dot:]}"
 
 
 def digest_glob(root: str, pattern: str) -> tuple[str, list[FileStat]]:
-    """Of the names and contents of the files that match, and the places to look at to know that nothing changed.
+    """Hash the names and contents of the matching files; also return the files and folders to stat for changes.
 
-    FileNotFoundError when none match.
+    Raises FileNotFoundError if none match.
     """
     places: list[FileStat] = []
     matched = sorted(_matching(root, pattern, places))
     if not matched:
         raise FileNotFoundError(pattern)
-    whole, left = sha256(), MOST_BYTES
+    digest, budget = sha256(), MOST_BYTES
     for path in matched:
         place = stat_of(root, path)
-        left -= place[1]
-        if left < 0:
+        budget -= place[1]
+        if budget < 0:
             raise TargetError(f"matches more than {MOST_BYTES >> 20} MB")
-        whole.update(f"{path}\0{digest_file(f'{root}/{path}')}\n".encode("utf-8", "surrogateescape"))
+        digest.update(f"{path}\0{digest_file(f'{root}/{path}')}\n".encode("utf-8", "surrogateescape"))
         places.append(place)
-    return whole.hexdigest()[:DIGEST_LENGTH], places
+    return digest.hexdigest()[:DIGEST_LENGTH], places
 
 
 def fixed_part(pattern: str) -> str:
-    """The folder that a glob begins in."""
+    """Return the folder that a glob begins in."""
     parts = pattern.split("/")
-    return "/".join(parts[: next(at for at, part in enumerate(parts) if any(sign in part for sign in "*?["))])
+    return "/".join(
+        parts[: next(index for index, part in enumerate(parts) if any(sign in part for sign in "*?["))]
+    )
 
 
 def _matching(root: str, pattern: str, places: list[FileStat]) -> Iterable[str]:
@@ -132,7 +134,7 @@ def _matching(root: str, pattern: str, places: list[FileStat]) -> Iterable[str]:
     base = fixed_part(pattern)
     named = set(parts)
     deepest = None if "**" in parts else len(parts) - 1
-    folders, seen, found = [base], 0, 0
+    folders, scanned, matches = [base], 0, 0
     while folders:
         folder = folders.pop()
         try:
@@ -144,8 +146,8 @@ def _matching(root: str, pattern: str, places: list[FileStat]) -> Iterable[str]:
         except OSError:
             continue
         for entry in entries:
-            seen += 1
-            if seen > MOST_ENTRIES or found > MOST_MATCHES:
+            scanned += 1
+            if scanned > MOST_ENTRIES or matches > MOST_MATCHES:
                 raise TargetError(
                     f"is too wide: more than {MOST_ENTRIES:,} names or {MOST_MATCHES:,} matches"
                 )
@@ -155,40 +157,44 @@ def _matching(root: str, pattern: str, places: list[FileStat]) -> Iterable[str]:
                 if not left_out and (deepest is None or path.count("/") < deepest):
                     folders.append(path)
             elif entry.is_file(follow_symlinks=False) and _fits(path.split("/"), parts):
-                found += 1
+                matches += 1
                 yield path
 
 
 def _fits(names: list[str], parts: list[str]) -> bool:
-    """Whether a path fits a glob, part by part: `**` is any number of folders, `*` stays within one."""
-    reached = _past_stars({0}, parts)  # how many parts of the glob are used up
+    """Whether a path matches a glob, part by part: `**` is any number of folders, `*` stays within one."""
+    reached = _past_stars({0}, parts)  # possible numbers of matched glob parts
     for name in names:
-        used = (at for at in reached if at < len(parts))
-        after = {at if parts[at] == "**" else at + 1 for at in used if fnmatch.fnmatchcase(name, parts[at])}
+        used = (index for index in reached if index < len(parts))
+        after = {
+            index if parts[index] == "**" else index + 1
+            for index in used
+            if fnmatch.fnmatchcase(name, parts[index])
+        }
         reached = _past_stars(after, parts)
     return len(parts) in reached
 
 
 def _past_stars(reached: set[int], parts: list[str]) -> set[int]:
-    """Also what is reached when a `**` stands for nothing."""
-    for at in sorted(reached):
-        while at < len(parts) and parts[at] == "**":
-            at += 1
-            reached.add(at)
+    """Add the positions reached if a `**` matches nothing."""
+    for index in sorted(reached):
+        while index < len(parts) and parts[index] == "**":
+            index += 1
+            reached.add(index)
     return reached
 
 
-# --- fields of JSON, TOML and YAML files, which may be anyone's ------------------------------------------
+# --- fields of JSON, TOML and YAML files, which are untrusted --------------------------------------------
 
 
 class Number(Struct, frozen=True):
-    """A number as it is written: 1.10 is not 1.1."""
+    """A number as written: 1.10 is not 1.1."""
 
     text: str
 
 
 def parse_fields(name: str, content: bytes) -> Any:
-    """The whole file as plain values, by its name, else by trying. Raises TargetError and nothing else."""
+    """Parse a file to plain values, by its name, or else by trying each format. Raises only TargetError."""
     if len(content) > MOST_FIELD_BYTES:
         raise TargetError(f"is larger than {MOST_FIELD_BYTES >> 20} MB")
     try:
@@ -220,7 +226,7 @@ def _parse(kind: str, text: str) -> Any:
 
 
 def _parse_json(text: str) -> Any:
-    """JSON, also with the comments and last commas that editors and compilers allow in their configuration."""
+    """Parse JSON, with the comments and trailing commas that editors and compilers allow in their configuration."""
     numbers: dict[str, Any] = {"parse_int": Number, "parse_float": Number, "parse_constant": Number}
     try:
         return json.loads(text, **numbers)
@@ -248,7 +254,7 @@ _FORMATS: dict[str, tuple[Callable[[str], Any], tuple[str, ...]]] = {
 
 
 def find_field(values: Any, keys: tuple[str, ...]) -> Any:
-    """The value that the keys lead to; in a list a key is an index from 0. Raises LookupError where there is none."""
+    """Return the value at the keys; in a list a key is an index from 0. Raises LookupError if there is none."""
     for key in keys:
         if isinstance(values, list) and re.fullmatch("[0-9]{1,8}", key):
             values = values[int(key)]
@@ -260,7 +266,7 @@ def find_field(values: Any, keys: tuple[str, ...]) -> Any:
 
 
 def canonical(value: Any) -> bytes:
-    """The same bytes for the same value, whatever the order of keys and the layout of the file."""
+    """Return the same bytes for the same value, whatever the order of keys and the layout of the file."""
     try:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"), default=_tagged, ensure_ascii=True)
     except (RecursionError, ValueError, TypeError):
@@ -269,12 +275,12 @@ def canonical(value: Any) -> bytes:
 
 
 def _tagged(value: Any) -> dict[str, str]:
-    """Numbers, and TOML's dates and times."""
+    """Encode numbers, and TOML's dates and times."""
     return {"number": value.text} if isinstance(value, Number) else {"written": str(value)}
 
 
 def quotable(value: Any) -> str:
-    """A short scalar as text; '' for any other: nothing else of a file is ever quoted."""
+    """Return a short scalar as text, or '': nothing else of a file is ever quoted."""
     if isinstance(value, dict | list):
         return ""
     if isinstance(value, Number):
@@ -287,13 +293,13 @@ def quotable(value: Any) -> str:
 
 
 class Renames:
-    """Where targets that are gone went, by what git knows of renames, else by a new file of the same content."""
+    """Finds the new path of missing targets: by git's renames, or else by a new file with the same content."""
 
     def __init__(self, root: str) -> None:
         self.root = root
 
     def follow(self, path: str, is_folder: bool, fits: Callable[[str], bool]) -> str:
-        """The path that it has now, or ''. `fits` tells whether a new file has the content that was there."""
+        """Return the current path, or ''. `fits` tells whether a new file has the old content."""
         if not os.path.lexists(os.path.join(self.root, ".git")):
             return ""
         start = path
@@ -308,7 +314,7 @@ class Renames:
     def _next(self, path: str, is_folder: bool) -> str:
         if target := _target_of(path, is_folder, self._uncommitted):
             return target
-        # The last commit that deleted it, or moved it away: without -M a move is a deletion and an addition.
+        # The last commit that deleted or moved it: without -M a move is a deletion and an addition.
         options = ("-1", "--format=%H", "--no-renames", "--diff-filter=D")
         commit = self._git("log", *options, "HEAD", "--", f":(literal){path}").strip()
         if not commit:
@@ -330,7 +336,7 @@ class Renames:
         return self._git("ls-files", "--others", "--exclude-standard", "-z").split("\0")[:-1]
 
     def _new_files_like(self, path: str) -> list[str]:
-        """Files that git does not know yet, those of the same name first."""
+        """Return untracked files with the same extension, those of the same name first."""
         name, ending = os.path.basename(path), os.path.splitext(path)[1]
         alike = [other for other in self._untracked if os.path.splitext(other)[1] == ending]
         return sorted(alike, key=lambda other: os.path.basename(other) != name)[:MOST_CANDIDATES]
@@ -342,11 +348,11 @@ class Renames:
 def _target_of(path: str, is_folder: bool, renames: list[tuple[str, str]]) -> str:
     if not is_folder:
         return next((new for old, new in renames if old == path), "")
-    # A folder went where most of its files went, under their own names.
-    went: Counter[str] = Counter()
+    # A folder moved to where most of its files moved, under their own names.
+    destinations: Counter[str] = Counter()
     for old, new in renames:
         if old.startswith(path + "/"):
             tail = old[len(path) :]
             if new.endswith(tail) and len(new) > len(tail):
-                went[new[: -len(tail)]] += 1
-    return went.most_common(1)[0][0] if went else ""
+                destinations[new[: -len(tail)]] += 1
+    return destinations.most_common(1)[0][0] if destinations else ""

@@ -1,4 +1,4 @@
-"""Forgets sessions and phrases in lessons: the project's with the choices about them, shared and personal ones."""
+"""Removes sessions and phrases from lessons: the project's with their choices, shared and personal ones."""
 
 from __future__ import annotations
 
@@ -41,33 +41,35 @@ class LessonForgetting:
         self._versions = Versions(self._personal / ".history")
 
     def edit(self, shown: str, data: bytes) -> bytes:
-        """A lesson, or what was chosen, without what is forgotten; nothing when nothing is left."""
+        """Return a lesson, or the choices, without what is forgotten; empty if nothing is left."""
         if shown.endswith(CHOICES):
             return self._choices(data)
         if shown.endswith(RECORD):
             return self._record(data)
         text = decode_text(data)
-        left = forget_in_lesson(text, self.removal, Path(shown).name.removesuffix(".md"))
-        return encode_text(left)
+        remaining = forget_in_lesson(text, self.removal, Path(shown).name.removesuffix(".md"))
+        return encode_text(remaining)
 
     def version(self, shown: str, data: bytes) -> bytes | None:
-        """A kept version without it; None when nothing is left."""
+        """Return an older version without what is forgotten; None if nothing is left."""
         return self.edit(shown, data) or None
 
     def _choices(self, data: bytes) -> bytes:
         choices = decode_choices(data, Path(CHOICES))
-        kept = tuple(some for one in choices.rejected if (some := self._rejected(one)).rules)
+        kept = tuple(trimmed for rejected in choices.rejected if (trimmed := self._rejected(rejected)).rules)
         muted = {name: until for name, until in choices.muted.items() if not names_it(name, self.removal)}
-        left = replace(choices, rejected=kept, muted=muted)
-        if left == choices:
+        remaining = replace(choices, rejected=kept, muted=muted)
+        if remaining == choices:
             return data
-        self.removal.hits += max(_size(choices) - _size(left), 1)
-        return encode_choices(left) or b""
+        self.removal.hits += max(_size(choices) - _size(remaining), 1)
+        return encode_choices(remaining) or b""
 
     def _record(self, data: bytes) -> bytes:
-        """Names of lessons are the only words in a record."""
+        """Edit a record, in which the names of lessons are the only words."""
         record = decode_record(data)
-        payback = {name: one for name, one in record.payback.items() if not names_it(name, self.removal)}
+        payback = {
+            name: counts for name, counts in record.payback.items() if not names_it(name, self.removal)
+        }
         if payback == record.payback:
             return data
         self.removal.hits += len(record.payback) - len(payback)
@@ -107,8 +109,8 @@ class LessonForgetting:
                 name = path.name.removesuffix(".md")
                 if not after:
                     gone.add(name)
-                elif given := trust.given(name, before):  # what is left of it was agreed to with the rest
-                    trust.give({name: after}, at, given.by)
+                elif approval := trust.given(name, before):  # the rest was trusted with the whole
+                    trust.give({name: after}, at, approval.by)
         if not gone.isdisjoint(trust.names()):
             trust.revoke(gone)
         if self._versions.directory.is_dir():
@@ -119,7 +121,7 @@ class LessonForgetting:
         return self.removal.counted(lambda raw: self.edit(path.name, raw), data)
 
     def _elsewhere(self) -> Iterator[tuple[Path, str, Path]]:
-        """Lessons outside the project's memory: their file, how it is shown, and the lock that guards it."""
+        """Yield lessons outside of the project's memory: the file, its display name, and its lock."""
         shared = self.project.window / "lessons"
         places = [(self._personal, SHOWN["personal"], self._personal_lock)]
         if not self.project.window.is_symlink() and shared != self._personal:
@@ -127,7 +129,7 @@ class LessonForgetting:
         for folder, shown, lock in places:
             if not folder.is_symlink() and folder.is_dir():
                 for path in sorted(folder.glob("*.md")):
-                    if path.is_file() and not path.is_symlink():  # what a link leads to is not ours
+                    if path.is_file() and not path.is_symlink():  # the target of a link is not ours
                         yield path, f"{shown}/{path.name}", lock
 
 
@@ -136,21 +138,21 @@ def _size(choices: Choices) -> int:
 
 
 def forget_in_lesson(text: str, removal: Removal, name: str) -> str:
-    """What is left of the file; '' when nothing of the lesson is. A file that is no lesson counts as prose."""
+    """Return the rest of the file; '' if nothing of the lesson is left. A file that is not a lesson counts as prose."""
     try:
         file = parse_lesson(text, name)
     except LessonError:
         return removal.prose(text)
-    left = _left_of(file.lesson, removal)
-    if left is None:
+    remaining = _left_of(file.lesson, removal)
+    if remaining is None:
         removal.hits += 1
         return ""
-    written = text if left == file.lesson else _rewritten(file, left)
-    return _prose(written, left, removal)
+    written = text if remaining == file.lesson else _rewritten(file, remaining)
+    return _prose(written, remaining, removal)
 
 
 def names_it(name: str, removal: Removal) -> bool:
-    """Whether the name of a lesson says what is to be forgotten."""
+    """Whether the name of a lesson contains what is to be forgotten."""
     return any(map(removal.phrases.found_in, (name, name.replace("-", " ").replace("_", " "))))
 
 
@@ -161,7 +163,7 @@ def _left_of(lesson: Lesson, removal: Removal) -> Lesson | None:
     if lesson.id in removal.ids or only_theirs or names_it(lesson.name, removal):
         return None
     removal.hits += forgotten
-    # A rule with a hole would say something else, so the whole rule goes.
+    # A rule with a gap would say something else, so the whole rule is removed.
     rules = tuple(
         rule
         for rule in lesson.rules
@@ -181,17 +183,17 @@ def _left_of(lesson: Lesson, removal: Removal) -> Lesson | None:
 def _rewritten(file: LessonFile, left: Lesson) -> str:
     try:
         return rewrite_lesson(file, left)
-    except LessonError:  # then a person's other words in the file go too
+    except LessonError:  # loses a person's other text in the file
         return render_lesson(left)
 
 
 def _prose(text: str, lesson: Lesson, removal: Removal) -> str:
-    """Forgets in the rest of the file. Where that would make it unreadable, only the lesson is kept."""
-    left = removal.prose(text)
-    if left == text:
+    """Forget in the rest of the file. If that makes it unreadable, keep only the lesson."""
+    remaining = removal.prose(text)
+    if remaining == text:
         return text
     try:
-        parse_lesson(left, lesson.name)
+        parse_lesson(remaining, lesson.name)
     except LessonError:
         return render_lesson(lesson)
-    return left
+    return remaining

@@ -1,4 +1,4 @@
-"""Names and evidence of lessons, and what a rule depends on: the manifest that defines a command, the file it names."""
+"""Names and evidence of lessons, and the files a rule depends on, such as the manifest that defines a command."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from holdfast.core.shell import Simple, simple_commands, unquoted
 from holdfast.model.lesson import LessonEvidence
 
 LONGEST_NAME = 48
-IN_FOLDER = lazy_regex(r"cd (\S+) && ")  # how a command begins that runs in a folder
+IN_FOLDER = lazy_regex(r"cd (\S+) && ")  # prefix of a command that runs in a folder
 _SLUG = lazy_regex(r"[a-z0-9]+")
 Exists = Callable[[str], bool]
 MOST = 3
 
 _TASK = "{task}"
-# For each program: the words before a task's name, and where that task is defined, the first that exists.
+# For each program: the words before a task's name, and the files that may define the task; the first that exists.
 _PLACES: dict[str, tuple[str, ...]] = {
     "mise": (
         f"mise.toml#tasks.{_TASK}",
@@ -65,12 +65,12 @@ _BUILT_IN = frozenset(
     ["install", "ci", "i", "add", "test", "start", "exec", "x", "dlx", "tasks", "trust", "use"]
 )
 _THROUGH = frozenset(["npx", "bunx", "pnpx", "uvx"])
-_OWN_TESTS = frozenset(["bun", "deno"])  # their `test` is their own runner, whatever the manifest says
+_OWN_TESTS = frozenset(["bun", "deno"])  # their `test` is built in, whatever the manifest says
 _MANAGERS = frozenset(["npm", "pnpm", "yarn", "bun"])
 _ONE_OF_MANY = frozenset(["--filter", "-F", "--workspace", "-w", "workspace", "-r", "--recursive"])
 _PLACE_FLAGS = frozenset(["--prefix", "-C", "--cwd", "--dir"])
 _NAME = lazy_regex(r"[\w:.@/-]+")
-# Where a linter's rules are chosen, by how it names them.
+# The configuration file of a linter, by the form of its rule names.
 _CHOSEN_IN: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (lazy_regex(r"clippy::"), ("clippy.toml", ".clippy.toml", "Cargo.toml")),
     (lazy_regex(r"\w+/\w+[A-Z]"), ("biome.json", "biome.jsonc")),
@@ -92,13 +92,13 @@ _CHOSEN_IN: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
 
 
 def evidence_of(items: Iterable[tuple[str, float | None, str]]) -> tuple[LessonEvidence, ...]:
-    """One line for each session, the newest of them."""
+    """Return one line for each session, its newest."""
     lines = {session: LessonEvidence(session=session, at=at, line=line) for session, at, line in items}
     return tuple(lines.values())
 
 
 def slug(*texts: str) -> str:
-    """A name for a file: lower case, words joined by hyphens."""
+    """Make a file name: lower case, words joined by hyphens."""
     name = ""
     for word in _SLUG.findall(" ".join(texts).casefold()):
         if len(name) + len(word) + 1 > LONGEST_NAME:
@@ -108,20 +108,20 @@ def slug(*texts: str) -> str:
 
 
 def depends_on(command: str, exists: Exists) -> tuple[str, ...]:
-    """The manifests, fields and directories behind a command that are known to be there."""
-    found: list[str] = []
+    """Return the existing manifests, fields and directories that a command depends on."""
+    targets: list[str] = []
     for part in simple_commands(command.replace("…", "").replace("<", "").replace(">", "")):
         if part.directory and exists(f"{part.directory}/"):
-            found.append(f"{part.directory}/")
-        found += _of_part(part, exists)
-    return tuple(dict.fromkeys(found))[:MOST]
+            targets.append(f"{part.directory}/")
+        targets += _of_part(part, exists)
+    return tuple(dict.fromkeys(targets))[:MOST]
 
 
 def enforced_by(rule: str, exists: Exists) -> tuple[str, ...]:
-    """The configuration in which a rule of a linter is chosen, where it is there."""
+    """Return the existing configuration file that enables a linter's rule."""
     for name, places in _CHOSEN_IN:
         if name.match(rule):
-            return tuple(place for place in places if exists(place))[:1]
+            return tuple(path for path in places if exists(path))[:1]
     return ()
 
 
@@ -134,12 +134,12 @@ def _of_part(part: Simple, exists: Exists) -> list[str]:
         return [path] if exists(path) else []
     program = words[0].rpartition("/")[2] if words else ""
     if program in _MANAGERS and _ONE_OF_MANY & set(words):
-        return []  # defined by a package whose place the command does not say
-    words, elsewhere = _without_place(words)
-    folder = "/".join(filter(None, (part.directory, elsewhere)))
+        return []  # defined by a package whose folder the command does not name
+    words, subfolder = _without_place(words)
+    folder = "/".join(filter(None, (part.directory, subfolder)))
     task = _task(words)
-    for place in _PLACES.get(program, ()):
-        file, mark, field = place.partition("#")
+    for manifest in _PLACES.get(program, ()):
+        file, mark, field = manifest.partition("#")
         if _TASK in file and not task:
             continue
         file = file.replace(_TASK, task.replace(":", "/"))
@@ -150,10 +150,10 @@ def _of_part(part: Simple, exists: Exists) -> list[str]:
 
 
 def _without_place(words: list[str]) -> tuple[list[str], str]:
-    """A command without the flag that says where it runs, and that place."""
-    for place, word in enumerate(words[:-1]):
-        if word in _PLACE_FLAGS and not words[place + 1].startswith(("-", "/", "~")):
-            return [*words[:place], *words[place + 2 :]], words[place + 1].strip("/").removeprefix("./")
+    """Split the flag that names the working directory from a command; return the rest and the directory."""
+    for index, word in enumerate(words[:-1]):
+        if word in _PLACE_FLAGS and not words[index + 1].startswith(("-", "/", "~")):
+            return [*words[:index], *words[index + 2 :]], words[index + 1].strip("/").removeprefix("./")
     return words, ""
 
 

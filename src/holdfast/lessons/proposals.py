@@ -1,6 +1,6 @@
-"""Merges new lessons into those that are known: the same rule in other words is one rule with more evidence.
+"""Merges new lessons into the existing ones: the same rule in other words is one rule with more evidence.
 
-Pure. An active lesson never gains a rule here: a new rule becomes a candidate under the same name.
+Has no side effects. An active lesson never gains a rule here: a new rule becomes a candidate under the same name.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from holdfast.store.denied import Denied
 from holdfast.store.phrases import FORGOTTEN
 
 Place = Literal["personal", "local", "candidates", "shared"]
-Key = tuple[Place, str]  # where a lesson lies, and its name
+Key = tuple[Place, str]  # the folder and the name of a lesson
 MOST_RULES = 40
-MOST_LINES = 8  # of evidence; of further sessions only the name is kept
+MOST_LINES = 8  # of evidence; for further sessions only the id is kept
 LONGEST_RULE = 1_000
 COMMAND_RULE = lazy_regex(r"([\w ]{2,12}): `([^`\n]+)`")
 _SPAN = lazy_regex(r"`([^`\n]+)`")
@@ -35,7 +35,7 @@ _FAILS = lazy_regex(
 
 
 def same_rule(rule: str, other: str) -> bool:
-    """Whether two rules are one lesson. Rules about a call are told apart by the call, others by what they say."""
+    """Whether two rules are one lesson. Rules about a call are compared by the call, others by their text."""
     cause, other_cause = _cause(rule), _cause(other)
     if cause or other_cause:
         return cause == other_cause
@@ -44,15 +44,15 @@ def same_rule(rule: str, other: str) -> bool:
 
 def _cause(rule: str) -> tuple[str, ...]:
     if match := COMMAND_RULE.fullmatch(rule.strip()):
-        return ("works", match[2])  # that a command works is not what says that it fails
+        return ("works", match[2])  # a rule that a command works differs from one that it fails
     failing = rule.partition("→")[0].rstrip()
     if _REFUSED.search(failing):
-        return ("refused", failing)  # by the hook's words: one hook refuses a call for several reasons
+        return ("refused", failing)  # by the hook's message: one hook refuses a call for several reasons
     return ("fails", *_SPAN.findall(failing)) if _FAILS.search(failing) else ()
 
 
 class Proposed(Struct, frozen=True, kw_only=True):
-    """Names of lessons that are new or gained something; how many rules were known, and how many lessons rejected."""
+    """Names of lessons that are new or changed, the number of known rules, and the number of rejected lessons."""
 
     added: tuple[str, ...] = ()
     grown: tuple[str, ...] = ()
@@ -61,11 +61,11 @@ class Proposed(Struct, frozen=True, kw_only=True):
 
 
 class Merge:
-    """The lessons of this machine's project while new ones are merged into them.
+    """Merges new lessons into the project's lessons on this machine.
 
-    Lessons of `elsewhere` are known, and not ours to change. `is_taught` tells whether sessions worded a rule: only
-    such a rule do sessions reword. `taken` has every rule as it is worded now with the sessions that showed it,
-    `reworded` the pairs of former and new wording.
+    Lessons in `elsewhere` are known, but not ours to change. `is_taught` tells whether sessions worded a rule: only
+    such a rule may be reworded by sessions. `taken` has every rule in its current wording with the sessions that
+    showed it, `reworded` the pairs of old and new wording.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Merge:
         )
 
     def _add_rule(self, lesson: Lesson, rule: str) -> str:
-        """Adds a rule with the lesson's evidence. Returns it as it is worded where it stands."""
+        """Add a rule with the lesson's evidence. Return its existing wording."""
         known_key, worded = self._find(rule)
         if worded and known_key is None:
             self._known_rules += 1
@@ -114,9 +114,13 @@ class Merge:
         place, name = key
         before = self.lessons.get(key)
         if before is not None and worded != rule and self._is_better(place, worded, rule, lesson):
-            before = replace(before, rules=tuple(rule if one == worded else one for one in before.rules))
+            before = replace(
+                before, rules=tuple(rule if existing == worded else existing for existing in before.rules)
+            )
             self.reworded.append((worded, rule))
-            self._rules = [(key, rule) if one == worded else (at, one) for at, one in self._rules]
+            self._rules = [
+                (key, rule) if existing == worded else (owner, existing) for owner, existing in self._rules
+            ]
             self._exact[rule] = key
             worded = rule
             self._grown[name] = None
@@ -131,7 +135,7 @@ class Merge:
         return worded
 
     def _is_better(self, place: Place, worded: str, rule: str, lesson: Lesson) -> bool:
-        """Whether sessions now name another remedy for a rule that sessions worded.
+        """Whether sessions now show another remedy for a rule that sessions worded.
 
         In a candidate it replaces the old one at once, in an active lesson when several sessions showed it.
         """
@@ -140,11 +144,11 @@ class Merge:
     def _find(self, rule: str) -> tuple[Key | None, str]:
         if rule in self._exact:
             return self._exact[rule], rule
-        return next((known for known in self._rules if same_rule(known[1], rule)), (None, ""))
+        return next((entry for entry in self._rules if same_rule(entry[1], rule)), (None, ""))
 
 
 def sound(lesson: Lesson) -> Lesson:
-    """A lesson without lines that hide something, and without targets outside the repository."""
+    """Return the lesson without lines that hide something, and without targets outside of the repository."""
     lesson = normal(lesson)
     refused = why_line_refused
     return normal(
@@ -161,7 +165,7 @@ def sound(lesson: Lesson) -> Lesson:
 
 
 def allowed(lesson: Lesson, denied: Denied) -> Lesson:
-    """What is left of a lesson without forgotten sessions and texts, under a name that can be a file's."""
+    """Return the lesson without forgotten sessions and texts, under a valid file name."""
     evidence = tuple(item for item in lesson.evidence if item.session not in denied.sessions)
     rules: Iterable[str] = lesson.rules if evidence or not lesson.evidence else ()
     description = lesson.description
@@ -177,7 +181,7 @@ def allowed(lesson: Lesson, denied: Denied) -> Lesson:
 
 
 def united(known: Lesson | None, more: Lesson) -> Lesson:
-    """Two lessons of one name: rules and evidence of both, the older first. The same again changes nothing."""
+    """Merge two lessons of one name: rules and evidence of both, the older first. Merging twice changes nothing."""
     if known is None:
         return replace(more, evidence=_evidence((), more.evidence))
     rules = tuple(dict.fromkeys((*known.rules, *more.rules)))[: max(MOST_RULES, len(known.rules))]
@@ -198,7 +202,7 @@ def united(known: Lesson | None, more: Lesson) -> Lesson:
 def _fingerprint(
     known: Sequence[Fingerprint], more: Sequence[Fingerprint], *, again: bool
 ) -> tuple[Fingerprint, ...]:
-    """Seen `again` in another session, a rule depends on what that one looked at; else on what was there first."""
+    """Merge fingerprints: if another session saw the rule `again`, its digests win; otherwise the first ones do."""
     digests = {item.target: item.digest for item in known}
     for item in more:
         before = digests.get(item.target, "")
@@ -207,7 +211,7 @@ def _fingerprint(
 
 
 def with_digests(lesson: Lesson, before: Lesson | None, digest_of: Callable[[str], str]) -> Lesson:
-    """The lesson with digests of what its targets are now, where it is new or was seen again.
+    """Return the lesson with current digests of its targets, if it is new or was seen again.
 
     A target that does not exist is dropped: it cannot show a change.
     """
@@ -224,15 +228,15 @@ def with_digests(lesson: Lesson, before: Lesson | None, digest_of: Callable[[str
 
 
 def _evidence(known: Sequence[LessonEvidence], more: Sequence[LessonEvidence]) -> tuple[LessonEvidence, ...]:
-    """One for each session: what was seen first, and its words for the first few only."""
+    """Return one item for each session, the first one; with a line only for the first few."""
     by_session = {item.session: item for item in reversed([*known, *more]) if item.session}
     ordered = dict.fromkeys(item.session for item in (*known, *more) if item.session)
     nameless = dict.fromkeys(item for item in (*known, *more) if not item.session and item.line)
-    told = [by_session[session] for session in ordered]
-    lines = [item for item in told if item.line or item.at is not None]
+    items = [by_session[session] for session in ordered]
+    lines = [item for item in items if item.line or item.at is not None]
     bare = [
         LessonEvidence(session=item.session)
-        for item in (*lines[MOST_LINES:], *told)
+        for item in (*lines[MOST_LINES:], *items)
         if item not in lines[:MOST_LINES]
     ]
     return (*lines[:MOST_LINES], *list(nameless)[:MOST_LINES], *dict.fromkeys(bare))
