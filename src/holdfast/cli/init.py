@@ -124,9 +124,9 @@ def _show_plans(plans: list[Plan], options: Namespace) -> None:
     output.line("holdfast will add its hooks and tools to your agents' own configuration:")
     for plan, change in changes:
         added = sum(line[:1] == "+" and line[:3] != "+++" for line in change.diff().splitlines())
-        made = " (new file)" if change.before is None else ""
+        new_file = " (new file)" if change.before is None else ""
         output.line(
-            f"  {host_for(plan.agent).title:<12} {place(change.path)}  +{counted(added, 'line')}{made}"
+            f"  {host_for(plan.agent).title:<12} {place(change.path)}  +{counted(added, 'line')}{new_file}"
         )
     output.line("All else in these files stays; holdfast uninstall --all undoes it to the byte.")
 
@@ -146,22 +146,22 @@ def _do(
 
         with scan_progress(show=not options.json) as looking:
             look(machine, project, keep=True, progress=looking)
-    known = begin(machine, machine.project())
+    status = begin(machine, machine.project())
     for plan in plans:
         rewire(machine, plan)
     before = [] if plans else hooked(machine, project)
-    return Done(imported=imported, took_s=took, known=known, plans=plans, before=before)
+    return Done(imported=imported, took_s=took, known=status, plans=plans, before=before)
 
 
 def _show(done: Done, project: Project) -> None:
-    known, imported = done.known, done.imported
+    status, imported = done.known, done.imported
     output.heading(f"{project.name} is set up.")
-    agents = ", ".join(f"{name} {count}" for name, count in known.agents.items())
+    agents = ", ".join(f"{name} {count}" for name, count in status.agents.items())
     new = _news(imported, done.took_s) if imported is not None else ""
-    _row("sessions", f"{known.sessions}{new}: {agents}" if known.sessions else "none recorded here yet")
+    _row("sessions", f"{status.sessions}{new}: {agents}" if status.sessions else "none recorded here yet")
     if imported is not None and imported.warnings:
         _row("", f"{counted(len(imported.warnings), 'line')} could not be read: holdfast import lists them")
-    _row("known", _summed(known))
+    _row("known", _summed(status))
     wired = ", ".join(host_for(plan.agent).title for plan in done.plans)
     before = ", ".join(host_for(agent).title for agent in done.before)
     _row("wired", wired or (f"as before: {before}" if before else "no agent (holdfast install AGENT)"))
@@ -170,9 +170,9 @@ def _show(done: Done, project: Project) -> None:
             title = host_for(plan.agent).title
             _row("", need if need.startswith(title) else f"{title}: {need}")
     output.line()
-    if known.told:
+    if status.told:
         output.heading("The next session here is told:")
-        for line in known.told:
+        for line in status.told:
             output.line(f"  {line.text}", under=4)
     else:
         output.line("The next session here is told nothing yet: there is nothing to go on from.")

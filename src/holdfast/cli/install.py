@@ -82,8 +82,8 @@ def run(options: Namespace, machine: Machine) -> int:
         for plan in plans:
             install(machine, project, plan)
     if options.json:
-        shown = [as_json(plan, done=not options.dry_run) for plan in plans]
-        output.show_json(shown[0] if len(options.agents) == 1 else shown)
+        plans_json = [as_json(plan, done=not options.dry_run) for plan in plans]
+        output.show_json(plans_json[0] if len(options.agents) == 1 else plans_json)
     elif not options.dry_run:
         tell(plans, project.name)
     return 0
@@ -125,17 +125,17 @@ def show_all(plans: Sequence[Plan], *, full: bool = False) -> None:
     marked = False
     for plan, change in changes_of(changing):
         output.show_diff(_heading(plan, change))
-        for named in change.outline():
-            output.wrapped(named, indent=2, style=_STYLES.get(named[:1], ""))
-            marked |= named.startswith("~")
+        for outline_line in change.outline():
+            output.wrapped(outline_line, indent=2, style=_STYLES.get(outline_line[:1], ""))
+            marked |= outline_line.startswith("~")
     legend = "~ before a name: changed. " if marked else ""
     output.line(f"{legend}--diff shows every line. All else in these files stays as it is.")
 
 
 def _heading(plan: Plan, change: Change) -> str:
-    made = ", new file" if change.before is None else ", goes" if change.after is None else ""
+    state = ", new file" if change.before is None else ", goes" if change.after is None else ""
     sign = "---" if change.after is None else "+++"
-    return f"{sign} {output.place(change.path)} ({host_for(plan.agent).title}{made})"
+    return f"{sign} {output.place(change.path)} ({host_for(plan.agent).title}{state})"
 
 
 def changes_of(plans: Sequence[Plan]) -> list[tuple[Plan, Change]]:

@@ -46,15 +46,15 @@ VERBS = {
 def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     with scan_progress(show=not options.json) as progress:
-        found = look(machine, project, keep=options.verb == "scan", progress=progress)
+        scan = look(machine, project, keep=options.verb == "scan", progress=progress)
     if options.verb == "context":
-        return _context(found.knowledge.now, options.max, options.json)
+        return _context(scan.knowledge.now, options.max, options.json)
     if options.json:
-        return output.show_json(as_json(found.knowledge))
+        return output.show_json(as_json(scan.knowledge))
     if options.verb == "scan":
-        return _show_scan(found)
-    _show(found.knowledge)
-    if not found.knowledge.scanned_at:
+        return _show_scan(scan)
+    _show(scan.knowledge)
+    if not scan.knowledge.scanned_at:
         output.note("Nothing of this is kept yet: holdfast know scan does that.")
 
 
@@ -97,16 +97,16 @@ def as_json(known: Knowledge) -> dict[str, Any]:
 
 
 def _show_scan(found: RepositoryLook) -> None:
-    known = found.knowledge
+    knowledge = found.knowledge
     if found.unchanged:
-        output.line(f"Nothing changed since the last look ({counted(known.looked.listed, 'file')}).")
+        output.line(f"Nothing changed since the last look ({counted(knowledge.looked.listed, 'file')}).")
         return
-    looked = known.looked
+    looked = knowledge.looked
     output.line(
         f"{counted(looked.listed, 'file')}, {looked.read:,} of {counted(looked.sources, 'source')} read, "
-        f"{counted(looked.commits, 'commit')}: {counted(len(known.now.conventions), 'convention')}, "
-        f"{counted(len(known.now.patterns), 'pattern')}, {counted(len(known.now.facts), 'fact')}, "
-        f"{len(known.now.files)} notes on files."
+        f"{counted(looked.commits, 'commit')}: {counted(len(knowledge.now.conventions), 'convention')}, "
+        f"{counted(len(knowledge.now.patterns), 'pattern')}, {counted(len(knowledge.now.facts), 'fact')}, "
+        f"{len(knowledge.now.files)} notes on files."
     )
     for note in looked.notes:
         output.line(f"  {note}")
@@ -124,13 +124,13 @@ def _show(known: Knowledge) -> None:
     ):
         output.line("There are no files here to learn from.")
         return
-    told = [
+    counts = [
         f"{counted(looked.listed, 'file')} listed by {looked.listed_by or 'nobody'}",
         f"{counted(looked.read, 'source')} read",
         counted(looked.commits, "commit"),
         *looked.notes,
     ]
-    output.aside(f"{', '.join(told)}.")
+    output.aside(f"{', '.join(counts)}.")
 
 
 def _conventions(now: Items) -> Table:

@@ -198,8 +198,8 @@ def run_export(options: Namespace, machine: Machine) -> None:
         if not path.parent.is_dir():
             raise UsageError("there is no such folder", where=str(path.parent), fix="Make it first")
         write_export(project, path, pieces)
-        what = "a dashboard" if options.format == "grafana" else plural(len(rows), "session")
-        return output.note(f"{what} written to {path}")
+        written = "a dashboard" if options.format == "grafana" else plural(len(rows), "session")
+        return output.note(f"{written} written to {path}")
     for piece in pieces:
         sys.stdout.buffer.write(piece)
     sys.stdout.buffer.flush()

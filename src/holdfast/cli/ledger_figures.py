@@ -103,10 +103,10 @@ def _few(value: float | None) -> str:
 
 
 def _show_groups(groups: Mapping[str, Figures], by: str, sessions: int) -> None:
-    shown = dict(list(groups.items())[:MOST_GROUPS])
-    output.show(_groups_table(by, shown))
-    if len(groups) > len(shown):
-        output.line(f"and {len(groups) - len(shown)} more (--json has all)")
+    first_groups = dict(list(groups.items())[:MOST_GROUPS])
+    output.show(_groups_table(by, first_groups))
+    if len(groups) > len(first_groups):
+        output.line(f"and {len(groups) - len(first_groups)} more (--json has all)")
     if by == "topic":
         output.aside("A session counts for each of its keywords.")
     output.line()
@@ -132,8 +132,8 @@ def _groups_table(by: str, groups: Mapping[str, Figures]) -> Table:
 
 
 def _average_cost(own: Figures) -> str:
-    known = f" (n={own['known_costs']})" if own["known_costs"] != own["sessions"] else ""
-    return dollars(own["avg_cost"]) + known
+    sample = f" (n={own['known_costs']})" if own["known_costs"] != own["sessions"] else ""
+    return dollars(own["avg_cost"]) + sample
 
 
 def _share(own: Figures, failed: str, of: str, rate: str) -> str:

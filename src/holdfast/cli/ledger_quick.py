@@ -32,11 +32,11 @@ def print_stats(words: list[str]) -> int | None:
         return None
     gc.disable()  # rows form no cycles, and this process ends with them
     try:
-        shown, own = _ledgers()
+        shared_ledger, memory_ledger = _ledgers()
         fields = tuple(dict.fromkeys((*FIGURES, FIELD_OF[by]))) if by else FIGURES
-        columns, problems = read_columns(own, "ledger.md", fields)
-        if shown is not None:
-            repository, first = read_columns(shown, "ledger.md", fields)
+        columns, problems = read_columns(memory_ledger, "ledger.md", fields)
+        if shared_ledger is not None:
+            repository, first = read_columns(shared_ledger, "ledger.md", fields)
             columns, problems = joined(repository, columns), [*first, *problems]
         columns = counted(columns)
     except (_Application, HoldfastError, OSError):
@@ -56,14 +56,14 @@ def print_stats(words: list[str]) -> int | None:
 
 def _ledgers() -> tuple[bytes | None, bytes]:
     """What the repository's own ledger holds, if it has one, and what this machine's does."""
-    here, home = os.getcwd(), place.home_of(dict(os.environ))
-    found = place.find(here, home)
+    cwd, home = os.getcwd(), place.home_of(dict(os.environ))
+    project = place.find(cwd, home)
     # Outside git an identity can have come with a download, and inside memory another project may be meant.
-    if found is None or not found.private or _is_below(here, home):
+    if project is None or not project.private or _is_below(cwd, home):
         raise _Application
-    window = os.path.join(found.root, ".holdfast", "ledger.md")
-    shown = _content(window) if os.path.lexists(window) and not os.path.islink(window) else None
-    return shown, _content(os.path.join(found.memory, "ledger.md"))
+    window = os.path.join(project.root, ".holdfast", "ledger.md")
+    shared_ledger = _content(window) if os.path.lexists(window) and not os.path.islink(window) else None
+    return shared_ledger, _content(os.path.join(project.memory, "ledger.md"))
 
 
 def _is_below(path: str, home: str) -> bool:

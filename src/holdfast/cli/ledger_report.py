@@ -74,8 +74,8 @@ def page(report: LedgerReport) -> str:
     """One HTML page that needs nothing else: no script, no network, plots drawn as SVG."""
     parts = [f"<h1>Usage patterns ({plural(report.sessions, 'session')})</h1>"]
     for title, lines in sections(report):
-        shown = _plot(title, report) or f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
-        parts.append(f"<h2>{escape(title)}</h2>\n{shown}")
+        content = _plot(title, report) or f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
+        parts.append(f"<h2>{escape(title)}</h2>\n{content}")
     body = "\n".join(parts)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -173,9 +173,9 @@ def _refusals(report: LedgerReport) -> list[str]:
 
 
 def _pairings(report: LedgerReport) -> list[str]:
-    named = [(output.cut(name, MOST_NAMED), pair) for name, pair in _shown_pairings(report)]
-    width = max((len(name) for name, _ in named), default=0)
-    return [f"{name:<{width}}  {pair.sessions:>3} sessions  {rate(pair.failure)}" for name, pair in named]
+    pairings = [(output.cut(name, MOST_NAMED), pair) for name, pair in _shown_pairings(report)]
+    width = max((len(name) for name, _ in pairings), default=0)
+    return [f"{name:<{width}}  {pair.sessions:>3} sessions  {rate(pair.failure)}" for name, pair in pairings]
 
 
 def _shown_pairings(report: LedgerReport) -> list[tuple[str, Pairing]]:

@@ -61,7 +61,7 @@ def in_full(one: LessonStatus, others: Sequence[LessonStatus]) -> dict[str, Any]
     evidence = [
         {"session": item.session, "at": iso(item.at), "line": item.line} for item in one.lesson.evidence
     ]
-    also = [{"scope": other.scope, "state": other.state, "path": str(other.stored.path)} for other in others]
+    also = [{"scope": copy.scope, "state": copy.state, "path": str(copy.stored.path)} for copy in others]
     return {**as_json(one), "evidence": evidence, "also": also}
 
 
@@ -78,26 +78,26 @@ def state(one: LessonStatus) -> str:
 def table(seen: Sequence[LessonStatus]) -> Table:
     rows = [
         [
-            one.lesson.name,
-            WHERE[one.place],
-            one.state if one.state == "candidate" else state(one),  # until when: lessons show
-            str(len(one.lesson.sessions) or ""),
-            str(one.payback.injected or ""),
-            str(one.payback.used or ""),
-            str(one.payback.tokens or ""),
-            "; ".join(one.lesson.rules),
+            status.lesson.name,
+            WHERE[status.place],
+            status.state if status.state == "candidate" else state(status),  # until when: lessons show
+            str(len(status.lesson.sessions) or ""),
+            str(status.payback.injected or ""),
+            str(status.payback.used or ""),
+            str(status.payback.tokens or ""),
+            "; ".join(status.lesson.rules),
         ]
-        for one in seen
+        for status in seen
     ]
     # Counts that no lesson has yet say nothing.
-    shown = [number for number, _ in enumerate(_COLUMNS) if any(row[number] for row in rows)]
-    if len({WHERE[one.place] for one in seen}) == 1:
-        shown.remove(_SCOPE)
+    visible_columns = [number for number, _ in enumerate(_COLUMNS) if any(row[number] for row in rows)]
+    if len({WHERE[status.place] for status in seen}) == 1:
+        visible_columns.remove(_SCOPE)
     return Table(
-        [_COLUMNS[number] for number in shown],
-        [[row[number] for number in shown] for row in rows],
+        [_COLUMNS[number] for number in visible_columns],
+        [[row[number] for number in visible_columns] for row in rows],
         # What sessions taught is described by its kind alone; what a person wrote says more.
-        below=["" if one.lesson.sessions else one.lesson.description for one in seen],
+        below=["" if status.lesson.sessions else status.lesson.description for status in seen],
     )
 
 
@@ -106,9 +106,9 @@ def show_list(seen: Sequence[LessonStatus]) -> None:
     if not output.is_narrow():
         output.show(table(seen))
         return
-    for one in seen:
-        output.heading(" · ".join(filter(None, (one.lesson.name, state(one), _seen_in(one)))))
-        for rule in one.lesson.rules:
+    for status in seen:
+        output.heading(" · ".join(filter(None, (status.lesson.name, state(status), _seen_in(status)))))
+        for rule in status.lesson.rules:
             output.wrapped(flat(rule), indent=2)
 
 

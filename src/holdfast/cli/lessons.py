@@ -196,26 +196,32 @@ def _list(options: Namespace, machine: Machine) -> None:
 
 def _advise(seen: Sequence[LessonStatus]) -> None:
     for state, advice in _ADVICE.items():
-        if number := sum(one.state == state for one in seen):
+        if number := sum(status.state == state for status in seen):
             output.note(f"{plural(number, 'lesson')} {advice}")
-    for one in seen:
-        if pays(one.payback) is False:
-            told = f"told {output.counted(one.payback.injected, 'time')}, used {one.payback.used}"
-            output.note(f"{one.lesson.name} does not pay ({told}): holdfast lessons rm {one.lesson.name}")
+    for status in seen:
+        if pays(status.payback) is False:
+            usage = f"told {output.counted(status.payback.injected, 'time')}, used {status.payback.used}"
+            output.note(
+                f"{status.lesson.name} does not pay ({usage}): holdfast lessons rm {status.lesson.name}"
+            )
 
 
 def run_show(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     listed = app.read_lessons(machine, project)
-    one = app.pick(listed.lessons, options.name, app.KEPT_FIRST)
-    others = [
-        other for other in listed.lessons if other.lesson.name == one.lesson.name and other.place != one.place
+    lesson_status = app.pick(listed.lessons, options.name, app.KEPT_FIRST)
+    copies = [
+        copy
+        for copy in listed.lessons
+        if copy.lesson.name == lesson_status.lesson.name and copy.place != lesson_status.place
     ]
     if options.json:
-        return output.show_json(views.in_full(one, others))
-    for each in (one, *others):
+        return output.show_json(views.in_full(lesson_status, copies))
+    for each in (lesson_status, *copies):
         views.show(each)
-    app.shown(machine, project, [each.lesson for each in (one, *others) if each.state == "candidate"])
+    app.shown(
+        machine, project, [each.lesson for each in (lesson_status, *copies) if each.state == "candidate"]
+    )
 
 
 def _change(options: Namespace, machine: Machine) -> None:
@@ -235,7 +241,7 @@ def _change(options: Namespace, machine: Machine) -> None:
 
 
 def _answer(options: Namespace, done: Sequence[Handled], text: Callable[[Handled], str]) -> None:
-    output.answer(options, [_handled(one) for one in done], lambda: output.lines(*map(text, done)))
+    output.answer(options, [_handled(handled) for handled in done], lambda: output.lines(*map(text, done)))
 
 
 def _handled(one: Handled) -> dict[str, Any]:
@@ -292,10 +298,10 @@ _CHANGES: dict[str, tuple[_Change, Callable[[Handled, Namespace], str]]] = {
 def run_share(options: Namespace, machine: Machine) -> None:
     if options.undo:
         done = sharing.unshare(machine, machine.project(), options.names)
-        names = ", ".join(one.lesson.name for one in done)
+        names = ", ".join(handled.lesson.name for handled in done)
         return output.answer(
             options,
-            [_handled(one) for one in done],
+            [_handled(handled) for handled in done],
             f"Out of the repository: {names}. Commit the removal; git's history keeps what it had.",
         )
     staged = sharing.share(machine, machine.project(), options.names, instead=options.replace)
@@ -334,6 +340,6 @@ def run_add(options: Namespace, machine: Machine) -> None:
             instead=options.replace,
         )
     output.answer(options, _handled(done), _active(done, options))
-    for one in () if options.json else app.read_lessons(machine, project).lessons:
-        if one.state == "stale" and (one.lesson.name, one.place) == (done.lesson.name, done.place):
-            output.note(f"It is stale and not told yet: {'; '.join(one.drift)}")
+    for status in () if options.json else app.read_lessons(machine, project).lessons:
+        if status.state == "stale" and (status.lesson.name, status.place) == (done.lesson.name, done.place):
+            output.note(f"It is stale and not told yet: {'; '.join(status.drift)}")

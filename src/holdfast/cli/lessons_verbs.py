@@ -40,17 +40,21 @@ def review(options: Namespace, machine: Machine) -> None:
     """Candidates one by one, a single key for each."""
     project = machine.project()
     listed = app.read_lessons(machine, project)
-    waiting = [one for one in listed.lessons if one.place == "candidates" and one.state == "candidate"]
+    waiting = [
+        candidate
+        for candidate in listed.lessons
+        if candidate.place == "candidates" and candidate.state == "candidate"
+    ]
     if options.json:
-        return output.show_json([views.in_full(one, ()) for one in waiting])
+        return output.show_json([views.in_full(candidate, ()) for candidate in waiting])
     output.warn_all(listed.problems)
     if not waiting:
         return output.line("Nothing to review: no candidate waits.")
     if not consent.terminal():
         raise UsageError("review asks for single keys, and there is no terminal here", fix=_NO_TERMINAL)
     done: Counter[str] = Counter()
-    for number, one in enumerate(waiting, 1):
-        key = _decide(machine, project, one, f"{number} of {len(waiting)}")
+    for number, candidate in enumerate(waiting, 1):
+        key = _decide(machine, project, candidate, f"{number} of {len(waiting)}")
         if key == "q":
             break
         done[_DONE[key]] += 1
@@ -116,17 +120,17 @@ def trust(options: Namespace, machine: Machine) -> int:
     elif options.yes and not options.names and not options.all:
         raise UsageError("--yes to what?", fix="Name the lessons, or say --all")
     elif options.json and not options.yes:
-        output.show_json({"trusted": [], "waiting": [views.as_json(one) for one in seen]})
+        output.show_json({"trusted": [], "waiting": [views.as_json(status) for status in seen]})
     else:
         return _agree(options, machine, project, seen)
     return 0
 
 
 def _agree(options: Namespace, machine: Machine, project: Project, seen: Sequence[LessonStatus]) -> int:
-    for one in () if options.json else seen:
-        views.show(one)
+    for status in () if options.json else seen:
+        views.show(status)
         output.line()
-    names = [one.lesson.name for one in seen]
+    names = [status.lesson.name for status in seen]
     which = f"these {len(names)} lessons" if len(names) > 1 else f"the lesson {names[0]}"
     if not options.yes and not agreed(f"Tell agents {which}?", "Say --yes with NAME or --all to agree"):
         output.line("Nothing was changed.")
@@ -141,7 +145,7 @@ def stale(options: Namespace, machine: Machine) -> None:
     seen = upkeep.stale(machine, machine.project())
     output.answer(
         options,
-        [views.as_json(one) for one in seen],
+        [views.as_json(status) for status in seen],
         (lambda: _show_stale(seen)) if seen else "No lesson is stale.",
     )
 
@@ -178,20 +182,20 @@ def refresh(options: Namespace, machine: Machine) -> None:
         return output.show_json(
             [
                 {
-                    "name": one.lesson.name,
-                    "done": one.done,
-                    "rules": list(one.lesson.rules),
-                    "because": list(one.drift),
-                    "told_by": one.told_by,
+                    "name": refreshed.lesson.name,
+                    "done": refreshed.done,
+                    "rules": list(refreshed.lesson.rules),
+                    "because": list(refreshed.drift),
+                    "told_by": refreshed.told_by,
                 }
-                for one in done
+                for refreshed in done
             ]
         )
-    for one in done:
-        _show_drift(f"{one.lesson.name} · {_RESULTS[one.done, one.told_by]}", one)
+    for refreshed in done:
+        _show_drift(f"{refreshed.lesson.name} · {_RESULTS[refreshed.done, refreshed.told_by]}", refreshed)
     if not done:
         output.line("No lesson of this project is stale.")
-    elif any(one.done == "left" for one in done):
+    elif any(refreshed.done == "left" for refreshed in done):
         output.note("Still true? holdfast lessons refresh NAME --keep. If not: holdfast lessons rm NAME.")
     else:
         output.note("holdfast undo takes it back.")
@@ -223,8 +227,8 @@ def extract(options: Namespace, machine: Machine) -> None:
         )
     output.warn_all(done.dropped)
     price = "at an unknown price" if done.cost_usd is None else f"for ${done.cost_usd.normalize():f}"
-    known = f", {done.known} known or rejected before" if done.known else ""
-    output.line(f"Session {done.session}: {', '.join(done.added) or 'nothing new'}{known}, {price}.")
+    known_note = f", {done.known} known or rejected before" if done.known else ""
+    output.line(f"Session {done.session}: {', '.join(done.added) or 'nothing new'}{known_note}, {price}.")
     if done.added:
         output.note("Candidates: they wait for you, holdfast lessons review.")
 

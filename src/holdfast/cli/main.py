@@ -145,8 +145,8 @@ def _refuse(kind: str, word: str, known: Iterable[str]) -> int:
     from difflib import get_close_matches
 
     close = get_close_matches(word, known, n=1)
-    meant = f" Did you mean {close[0]!r}?" if close else ""
-    sys.stderr.write(f"holdfast: no {kind} {word!r}.{meant} Run holdfast --help.\n")
+    suggestion = f" Did you mean {close[0]!r}?" if close else ""
+    sys.stderr.write(f"holdfast: no {kind} {word!r}.{suggestion} Run holdfast --help.\n")
     return 2
 
 

@@ -37,21 +37,21 @@ def date(at: float | None) -> str:
 
 def origin(by: str, at: float | None, session: str) -> str:
     """` · by user · 2026-01-05 · session 847ff7d2`, as far as it is known."""
-    known = (
+    parts = (
         by and f"by {by}",
         date(at) if moment_of(at) else "",
         session and f"session {short_id(session)}",
     )
-    return "".join(f" · {part}" for part in known if part)
+    return "".join(f" · {part}" for part in parts if part)
 
 
 def show_contradictions(clashes: Contradictions, advice: str) -> None:
     """`advice` names the statement that may be wrong as `{id}`."""
     for clash in clashes:
-        other = clash.one
-        by = other.by if isinstance(other, Decision) else ""
-        given = origin(by, other.at, other.session)
-        output.line(f"Contradicts {other.id}: {flat(other.text)}  ({clash.why}){given}")
+        statement = clash.one
+        by = statement.by if isinstance(statement, Decision) else ""
+        source = origin(by, statement.at, statement.session)
+        output.line(f"Contradicts {statement.id}: {flat(statement.text)}  ({clash.why}){source}")
     if clashes:
         output.line(f"Both are kept. {advice.format(id=clashes[0].one.id if len(clashes) == 1 else 'ID')}")
 
@@ -121,8 +121,8 @@ def _show_evidence(fact: Fact, indent: str = "  ") -> None:
             output.line(f"{indent}{title if not number else '':<8}  {line}")
     if fact.verified_at is not None:
         output.line(f"{indent}verified  {date(fact.verified_at)}")
-    if kept := origin("", fact.at, fact.session).removeprefix(" · "):
-        output.line(f"{indent}kept      {kept}")
+    if source := origin("", fact.at, fact.session).removeprefix(" · "):
+        output.line(f"{indent}kept      {source}")
 
 
 def decision_as_json(decision: Decision) -> dict[str, Any]:

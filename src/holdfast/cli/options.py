@@ -62,9 +62,9 @@ def declare(command: object, parser: ArgumentParser) -> None:
     if verbs := getattr(command, "VERBS", None):
         parsers = parser.add_subparsers(dest="verb", metavar="VERB")
         for verb, (about, options) in verbs.items():
-            own = parsers.add_parser(verb, help=about)
+            subparser = parsers.add_parser(verb, help=about)
             for names, settings, _ in options:
-                own.add_argument(*names, **settings)
+                subparser.add_argument(*names, **settings)
 
 
 def of_verb(*options: Option) -> tuple[Option, ...]:

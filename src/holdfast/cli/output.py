@@ -88,8 +88,8 @@ def on_terminal() -> bool:
 
 def line(text: str = "", under: int | None = None) -> None:
     """A line; on a terminal, what does not fit continues below, from the column `under`."""
-    shown = visible(text)
-    sys.stdout.write(f"{on_screen(shown, under=under) if on_terminal() else shown}\n")
+    visible_text = visible(text)
+    sys.stdout.write(f"{on_screen(visible_text, under=under) if on_terminal() else visible_text}\n")
 
 
 def lines(*texts: str) -> None:
@@ -99,10 +99,10 @@ def lines(*texts: str) -> None:
 
 def item(text: str, indent: int = 2) -> None:
     """A line of a list; on a terminal it continues below its own beginning."""
-    shown = " " * indent + visible(text)
+    visible_text = " " * indent + visible(text)
     if on_terminal():
-        shown = wrap_line(shown, max(_columns(), LEAST_WRAPPED), indent + 2)
-    sys.stdout.write(f"{shown}\n")
+        visible_text = wrap_line(visible_text, max(_columns(), LEAST_WRAPPED), indent + 2)
+    sys.stdout.write(f"{visible_text}\n")
 
 
 def heading(text: str) -> None:
@@ -122,8 +122,8 @@ def aside(text: str, indent: int = 0) -> None:
 
 def wrapped(text: str, indent: int = 0, style: str = "") -> None:
     """A long text: on a terminal, its lines end between words and begin at the indent."""
-    shown = " " * indent + visible(text)
-    _write_styled(on_screen(shown, under=indent) if on_terminal() else shown, style)
+    visible_text = " " * indent + visible(text)
+    _write_styled(on_screen(visible_text, under=indent) if on_terminal() else visible_text, style)
 
 
 def show_diff(text: str) -> None:
@@ -145,8 +145,8 @@ def _write_styled(text: str, style: str, *, soft_wrap: bool = True) -> None:
 
 def note(text: str) -> None:
     """For a person, beside the result: a pipe gets only the result."""
-    shown = visible(places(text))
-    sys.stderr.write(f"{on_screen(shown) if sys.stderr.isatty() else shown}\n")
+    visible_text = visible(places(text))
+    sys.stderr.write(f"{on_screen(visible_text) if sys.stderr.isatty() else visible_text}\n")
 
 
 def warn(text: str) -> None:
@@ -282,13 +282,17 @@ def fitted(table: Table, width: int) -> Table:
             del row[number]
     widths = _widths(Table(columns, rows))
     flexible = sorted((n for n, column in enumerate(columns) if column.flexible), key=lambda n: widths[n])
-    room = width - GAP * (len(columns) - 1) - sum(own for n, own in enumerate(widths) if n not in flexible)
+    room = (
+        width
+        - GAP * (len(columns) - 1)
+        - sum(column_width for n, column_width in enumerate(widths) if n not in flexible)
+    )
     # Short texts first: what they do not need is left to the long ones.
     for place, number in enumerate(flexible):
         share = room // (len(flexible) - place)
         if not columns[number].wrapped:  # text that is cut leaves to wrapped text as much as that needs
-            after = [other for other in flexible[place + 1 :] if columns[other].wrapped]
-            share = min(share, room - sum(min(widths[other], LEAST_WRAPPED) for other in after))
+            after = [later for later in flexible[place + 1 :] if columns[later].wrapped]
+            share = min(share, room - sum(min(widths[later], LEAST_WRAPPED) for later in after))
         allowed = min(widths[number], max(share, 1))
         room -= allowed
         for row in rows if not columns[number].wrapped else ():
@@ -298,8 +302,8 @@ def fitted(table: Table, width: int) -> Table:
 
 def _least(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
     least = [
-        min(own, LEAST_WRAPPED if column.wrapped else LEAST_FLEXIBLE) if column.flexible else own
-        for column, own in zip(columns, _widths(Table(columns, rows)), strict=True)
+        min(width, LEAST_WRAPPED if column.wrapped else LEAST_FLEXIBLE) if column.flexible else width
+        for column, width in zip(columns, _widths(Table(columns, rows)), strict=True)
     ]
     return sum(least) + GAP * (len(columns) - 1)
 

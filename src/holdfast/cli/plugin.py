@@ -32,16 +32,17 @@ OPTIONS = (
 
 def run(options: Namespace, machine: Machine) -> None:
     folder = (machine.cwd / options.to.expanduser()).absolute() if options.to else None
-    made = make(machine, machine.project(), options.agent, folder, tools=not options.no_mcp)
-    output.warn_all(made.warnings)
+    plugin = make(machine, machine.project(), options.agent, folder, tools=not options.no_mcp)
+    output.warn_all(plugin.warnings)
     if options.json:
         output.show_json(
-            {name: getattr(made, name) for name in made.__struct_fields__} | {"folder": str(made.folder)}
+            {name: getattr(plugin, name) for name in plugin.__struct_fields__}
+            | {"folder": str(plugin.folder)}
         )
     elif options.path:
-        output.line(str(made.folder))
+        output.line(str(plugin.folder))
     else:
-        _tell(made)
+        _tell(plugin)
 
 
 def _tell(made: Made) -> None:

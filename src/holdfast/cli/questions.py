@@ -29,10 +29,12 @@ def run(options: Namespace, machine: Machine) -> None:
     if options.n:
         newest = sorted(wanted, key=lambda question: question.at or 0.0, reverse=True)[: options.n]
         wanted = [question for question in wanted if question in newest]
-    shown = sorted(wanted, key=lambda question: not question.open)
+    questions = sorted(wanted, key=lambda question: not question.open)
     which = " open" if options.open else " answered" if options.answered else ""
     output.answer(
         options,
-        [views.question_as_json(question) for question in shown],
-        views.questions_table(shown) if shown else f"No{which} questions. holdfast ask TEXT asks one.",
+        [views.question_as_json(question) for question in questions],
+        views.questions_table(questions)
+        if questions
+        else f"No{which} questions. holdfast ask TEXT asks one.",
     )

@@ -51,7 +51,7 @@ def run(options: Namespace, machine: Machine) -> None:
     rows, problems = ledgers.read_all(machine, machine.project(), options.places, Filter())
     output.warn_all(problems)
     advice = advise(machine, options.goal, rows, options.objective)
-    like = [{**as_json(one.entry), "score": one.score, "why": one.why} for one in advice.like[:20]]
+    like = [{**as_json(match.entry), "score": match.score, "why": match.why} for match in advice.like[:20]]
     value = {**msgspec.to_builtins(advice, str_keys=True, enc_hook=str), "like": like}
     output.answer(options, value, lambda: _show(advice))
 
@@ -71,7 +71,7 @@ def _show(advice: Recommendation) -> None:
         )
     if advice.like:
         output.section("Rests on, among others")
-        output.show(_rests_on([one.entry for one in advice.like[:MOST_SHOWN]]))
+        output.show(_rests_on([match.entry for match in advice.like[:MOST_SHOWN]]))
 
 
 def _candidates(candidates: Sequence[ModelEstimate]) -> Table:

@@ -43,13 +43,13 @@ OPTIONS = (
 
 
 def run(options: Namespace, machine: Machine) -> None:
-    found = roi(machine.project(), moment_from(options.since))
+    report = roi(machine.project(), moment_from(options.since))
     if options.json:
-        output.show_json(found)
-    elif _empty(found):
+        output.show_json(report)
+    elif _empty(report):
         output.line(_nothing(machine.project(), options.since))
     else:
-        _Page(how=options.how).show(found)
+        _Page(how=options.how).show(report)
 
 
 def _nothing(project: Project, since: str | None) -> str:
@@ -101,30 +101,30 @@ class _Page:
             output.aside("holdfast roi --how says below each figure how it was counted.")
 
     def _show_sessions(self, found: Sessions) -> None:
-        told, others, apart = found.with_memory, found.without_memory, found.difference
+        with_memory, without_memory, apart = found.with_memory, found.without_memory, found.difference
         output.heading("Sessions".ljust(_LABEL) + f"{'with memory':>{_GROUP}}{'without':>{_GROUP}}")
-        _pair("counted", f"{told.sessions.n:,}", f"{others.sessions.n:,}")
-        self._how(f"with: {told.sessions.formula}")
-        self._how(f"without: {others.sessions.formula}")
-        for name, field, shown in (
+        _pair("counted", f"{with_memory.sessions.n:,}", f"{without_memory.sessions.n:,}")
+        self._how(f"with: {with_memory.sessions.formula}")
+        self._how(f"without: {without_memory.sessions.formula}")
+        for name, field, formatter in (
             ("cost", "cost", _dollars),
             ("active time", "minutes", "{:,.1f} min".format),
             ("tokens", "tokens", _amount),
             ("files only opened", "opened", "{:,.1f}".format),
         ):
-            spreads = getattr(told, field), getattr(others, field)
-            self._show_spreads(name, *spreads, getattr(apart, field, None), shown)
-        one, other = told.failures, others.failures
+            spreads = getattr(with_memory, field), getattr(without_memory, field)
+            self._show_spreads(name, *spreads, getattr(apart, field, None), formatter)
+        failures, failures_without = with_memory.failures, without_memory.failures
         _pair(
             "failure rate per task",
-            _with_n(one.value, one.n, _percent),
-            _with_n(other.value, other.n, _percent),
+            _with_n(failures.value, failures.n, _percent),
+            _with_n(failures_without.value, failures_without.n, _percent),
         )
         if apart and apart.failures:
             self._show_difference(apart.failures, _points)
-        self._how(one.formula)
+        self._how(failures.formula)
         if apart is None:
-            counts = f"{told.sessions.n} with, {others.sessions.n} without"
+            counts = f"{with_memory.sessions.n} with, {without_memory.sessions.n} without"
             output.line(f"  {'difference':<{_LABEL - 2}}{NOT_ENOUGH} ({counts})")
             return
         self._how(f"differences: {SHIFT}")
@@ -171,11 +171,11 @@ class _Page:
             means = f"{_value(each.value, _amount)} median, {_value(each.mean, _amount)} mean"
             self._figure("per session", means, each.n, "sessions", each.formula)
             share = found.share
-            said = _value(share.value, _percent) or share.note
-            self._figure("share of input", said, share.n, "sessions", share.formula)
+            text = _value(share.value, _percent) or share.note
+            self._figure("share of input", text, share.n, "sessions", share.formula)
         output.section("Sessions that continued from memory")
-        said = f"{continued.value} of {continued.n}" if continued.value is not None else continued.note
-        output.line(f"  {said}")
+        text = f"{continued.value} of {continued.n}" if continued.value is not None else continued.note
+        output.line(f"  {text}")
         self._how(continued.formula)
 
     def _show_lines(self, lines: Sequence[Lines]) -> None:

@@ -85,10 +85,12 @@ def _show(files: list[Undone], options: Namespace, words: tuple[str, str]) -> No
     if options.to:
         output.line(f"{brought} what {files[0].file} held after change {options.to}.")
     else:
-        newest = max((change for one in files for change in one.changes), key=lambda change: change.n)
-        what = _NAMES.get(newest.reason) or why(newest.reason)
+        newest = max(
+            (change for undone_file in files for change in undone_file.changes), key=lambda change: change.n
+        )
+        change_name = _NAMES.get(newest.reason) or why(newest.reason)
         of = f", {counted(len(files), 'file')}" if len(files) > 1 else ""
-        output.line(f"{taken}: {what} of {day(newest.at)}{of}.")
+        output.line(f"{taken}: {change_name} of {day(newest.at)}{of}.")
     _list(files, options)
 
 
@@ -100,12 +102,12 @@ def _list(files: list[Undone], options: Namespace) -> None:
 def _row(undone: Undone, options: Namespace) -> tuple[str, str, str]:
     again = any(change.reason == UNDO for change in undone.changes)
     gone = "removed again" if again else "removed, as it was new"
-    what = gone if undone.gone else f"{lines(undone.added, undone.removed)} lines"
+    description = gone if undone.gone else f"{lines(undone.added, undone.removed)} lines"
     if undone.file.startswith(".holdfast/"):
-        what = "taken out of git" if undone.gone else "tracked in git again, not committed"
+        description = "taken out of git" if undone.gone else "tracked in git again, not committed"
     numbers = ", ".join(str(change.n) for change in undone.changes[:5])
     more = " …" if len(undone.changes) > 5 else ""
-    return undone.file, what, "" if options.to else f"{numbers}{more}"
+    return undone.file, description, "" if options.to else f"{numbers}{more}"
 
 
 def _tell(done: list[Undone], options: Namespace, *, shown: bool) -> None:

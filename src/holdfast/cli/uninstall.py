@@ -111,14 +111,14 @@ def _show_purge(purged: Purged | None, options: Namespace) -> None:
     if purged is None:
         output.line("This project has no memory here, so there is none to remove.")
         return
-    kept = "without a backup" if options.no_backup else "after a backup in ~/.holdfast/backups"
+    backup_note = "without a backup" if options.no_backup else "after a backup in ~/.holdfast/backups"
     size = f"{output.counted(purged.files, 'file')}, {amount(purged.bytes)}"
     output.lines(
-        f"To be removed {kept}: {output.place(purged.memory)} ({size})",
+        f"To be removed {backup_note}: {output.place(purged.memory)} ({size})",
         *(f"  and {output.place(path)}" for path in purged.shown),
     )
 
 
 def _as_json(plans: list[Plan], purged: Purged | None, options: Namespace) -> object:
-    shown = [as_json(plan, done=not options.dry_run) for plan in plans]
-    return {"agents": shown, "purged": purged} if options.purge else shown
+    plans_json = [as_json(plan, done=not options.dry_run) for plan in plans]
+    return {"agents": plans_json, "purged": purged} if options.purge else plans_json

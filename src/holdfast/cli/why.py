@@ -24,12 +24,12 @@ OPTIONS = (
 def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     silent = why_silent(machine, project, machine.cwd)
-    told = injections_of(project, options.session)
+    entries = injections_of(project, options.session)
     if options.json:
-        return output.show_json({"now": silent, "injections": [entry.as_json() for entry in told]})
-    for entry in told:
+        return output.show_json({"now": silent, "injections": [entry.as_json() for entry in entries]})
+    for entry in entries:
         _show(entry)
-    if not told:
+    if not entries:
         output.line("No session was told anything here yet.")
     if silent:
         output.line(f"A session started here now would be told nothing: {places(silent)}.")
@@ -44,10 +44,10 @@ def _local(time: str) -> str:
 
 
 def _show(entry: Injection) -> None:
-    what = ", ".join(
+    details = ", ".join(
         part for part in (entry.source, entry.tool, entry.agent and f"agent {entry.agent}") if part
     )
-    where = f" ({visible(what)})" if what else ""
+    where = f" ({visible(details)})" if details else ""
     count = f"{counted(len(entry.lines), 'line')}, {counted(entry.tokens, 'token')}"
     amount = count if entry.lines else "shown to the person only" if entry.shown else "nothing"
     output.heading(

@@ -69,26 +69,28 @@ class Likes:
 
     def usual(self, session: str, kind: str | None, what: Amount) -> Usual | None:
         """Of its own kind where there are enough, else of all; None while there are too few of either."""
-        own = self._others(session, kind, what) if kind else []
-        values = own if len(own) >= FEWEST else self._others(session, None, what)
+        same_kind = self._others(session, kind, what) if kind else []
+        values = same_kind if len(same_kind) >= FEWEST else self._others(session, None, what)
         p50, p90 = quantile(values, 0.5), quantile(values, 0.9)
         if len(values) < FEWEST or p50 is None or p90 is None or p90 <= 0:
             return None
-        return Usual(of=f"{kind} sessions" if values is own else "sessions", n=len(values), p50=p50, p90=p90)
+        return Usual(
+            of=f"{kind} sessions" if values is same_kind else "sessions", n=len(values), p50=p50, p90=p90
+        )
 
     def _others(self, session: str, kind: str | None, what: Amount) -> list[float]:
         """The values of the other sessions: a session is not compared with itself."""
         values = self._sorted.get((what, kind), [])
-        known = self._own.get((what, session))
-        if known is None or (kind is not None and known[0] != kind):
+        own_amount = self._own.get((what, session))
+        if own_amount is None or (kind is not None and own_amount[0] != kind):
             return values
-        place = bisect_left(values, known[1])
+        place = bisect_left(values, own_amount[1])
         return values[:place] + values[place + 1 :]
 
 
 def beyond_usual(one: Running, likes: Likes, *, live: bool) -> list[Alert]:
     """An alert for cost and one for time, where these exceed those of nine in ten comparable sessions."""
-    found = []
+    alerts = []
     for what, value in zip(AMOUNTS, (one.cost_usd, one.minutes), strict=True):
         like = likes.usual(one.session, one.kind, what) if value is not None else None
         if like is None or value is None or value <= like.p90:
@@ -100,8 +102,8 @@ def beyond_usual(one: Running, likes: Likes, *, live: bool) -> list[Alert]:
         alert = Alert(
             what=what, session=one.session, value=value, limit=like.p90, text=text, live=live, at=one.at
         )
-        found.append(alert)
-    return found
+        alerts.append(alert)
+    return alerts
 
 
 def over_budget(

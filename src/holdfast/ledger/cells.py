@@ -308,8 +308,8 @@ class CellReader:
 def _complaint(name: str, cell: str) -> str:
     if not cell:
         return f"no {name.lower()}"
-    shown = markdown_table.encode_cell(cell[:40]) + ("…" if len(cell) > 40 else "")
-    return f'{markdown_table.encode_cell(name)} "{shown}" cannot be read'
+    excerpt = markdown_table.encode_cell(cell[:40]) + ("…" if len(cell) > 40 else "")
+    return f'{markdown_table.encode_cell(name)} "{excerpt}" cannot be read'
 
 
 class _Remembered(dict):  # type: ignore[type-arg]
@@ -372,10 +372,10 @@ def _quick_words(cells: Sequence[str]) -> list[Any]:
 
 
 def _quick_names(cells: Sequence[str]) -> list[Any]:
-    found = [cell.strip(markdown_table.BLANKS) for cell in cells]
-    if "" in found or "\\" in "".join(found):
+    names = [cell.strip(markdown_table.BLANKS) for cell in cells]
+    if "" in names or "\\" in "".join(names):
         raise ValueError("not plain")
-    return found
+    return names
 
 
 def _quick_costs(cells: Sequence[str]) -> list[Any]:

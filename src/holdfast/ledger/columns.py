@@ -56,20 +56,20 @@ class _ColumnReader(CellReader):
 def read_columns(data: bytes, name: str, fields: Iterable[str] = FIGURES) -> tuple[Columns, list[RowProblem]]:
     """The fields of every row that can be read, tombstones too. LedgerError when the file is no ledger."""
     columns: Columns = {field: [] for field in fields}
-    found = read_tables(data, name, lambda header: _ColumnReader(header, columns))
-    return columns, found.problems
+    tables = read_tables(data, name, lambda header: _ColumnReader(header, columns))
+    return columns, tables.problems
 
 
 def joined(shown: Columns, own: Columns) -> Columns:
     """The rows of two ledgers, each once: those of the second that the first does not have are added to it."""
     if not own["session"]:
         return shown
-    known = set(shown["session"])
-    if known.isdisjoint(own["session"]) and len(set(own["session"])) == len(own["session"]):
+    shown_sessions = set(shown["session"])
+    if shown_sessions.isdisjoint(own["session"]) and len(set(own["session"])) == len(own["session"]):
         more = own
     else:
-        there = set(_keys(shown))
-        last = {key: row for row, key in enumerate(_keys(own)) if key not in there}
+        shown_keys = set(_keys(shown))
+        last = {key: row for row, key in enumerate(_keys(own)) if key not in shown_keys}
         more = {field: [values[row] for row in last.values()] for field, values in own.items()}
     for field, values in shown.items():
         values += more[field]
@@ -85,8 +85,8 @@ def counted(columns: Columns) -> Columns:
     sessions = columns["session"]
     if len(set(sessions)) == len(sessions) and FORGOTTEN not in columns["outcome"]:
         return columns
-    kept = latest_rows(sessions, columns["recorded"], columns["outcome"])
-    return {field: [values[row] for row in kept] for field, values in columns.items()}
+    latest = latest_rows(sessions, columns["recorded"], columns["outcome"])
+    return {field: [values[row] for row in latest] for field, values in columns.items()}
 
 
 def latest_rows(
@@ -95,8 +95,8 @@ def latest_rows(
     """The row that counts of each session: the latest recorded, later lines winning ties; forgotten is final."""
     rows: dict[str, int] = {}
     for row, session in enumerate(sessions):
-        known = rows.get(session)
-        if known is None or (recorded[row] or LONG_AGO) >= (recorded[known] or LONG_AGO):
+        earlier = rows.get(session)
+        if earlier is None or (recorded[row] or LONG_AGO) >= (recorded[earlier] or LONG_AGO):
             rows[session] = row
     gone = set(compress(sessions, [outcome == FORGOTTEN for outcome in outcomes]))
     return [row for session, row in rows.items() if session not in gone]

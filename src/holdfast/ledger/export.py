@@ -187,8 +187,8 @@ def to_openmetrics(entries: Sequence[LedgerEntry], project: str) -> Iterator[str
         yield f"# TYPE {name} {kind}\n# HELP {name} {about}.\n"
         for values, total in sorted(sums.items()):
             labels = {"project": project, **dict(zip(_LABELS, values, strict=True))}
-            shown = ",".join(f'{label}="{_escaped(value)}"' for label, value in labels.items())
-            yield f"{name}_total{{{shown}}} {_digits(round(total, 6))}\n"
+            label_text = ",".join(f'{label}="{_escaped(value)}"' for label, value in labels.items())
+            yield f"{name}_total{{{label_text}}} {_digits(round(total, 6))}\n"
     yield "# EOF\n"
 
 

@@ -43,14 +43,14 @@ def _row(raw: bytes, header: Header, removal: Removal, buried: set[str]) -> byte
 
 def _tombstone(raw: bytes, session: str, header: Header, removal: Removal, buried: set[str]) -> bytes | None:
     """The row that says nothing but that it was forgotten; None for another of the same session."""
-    known = session in buried
+    is_buried = session in buried
     names = [column.lower() for column in header.columns]
     row = None
     if not header.foreign and "outcome" in names:
         buried.add(session)
         cells = {"session": markdown_table.encode_cell(session), "outcome": str(Outcome.FORGOTTEN)}
         row = markdown_table.render_row(cells.pop(name, "") for name in names).encode()
-    if row == raw and not known:
+    if row == raw and not is_buried:
         return raw
     removal.hits += 1
-    return None if known else row
+    return None if is_buried else row

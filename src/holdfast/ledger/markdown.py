@@ -39,8 +39,8 @@ _DEFAULTS = [(field.name, field.default) for field in fields(LedgerEntry)]
 
 def columns_for(entries: Iterable[LedgerEntry], in_force: Sequence[str] = ()) -> tuple[str, ...]:
     """The columns `in_force` when every value has its place there; otherwise those of a new, wider table."""
-    own = _unclaimed(in_force)
-    needed = [*own]
+    unclaimed = _unclaimed(in_force)
+    needed = [*unclaimed]
     for names in {tuple(name for name, _ in entry.extra): None for entry in entries if entry.extra}:
         free = [*needed]
         for name in names:
@@ -48,7 +48,7 @@ def columns_for(entries: Iterable[LedgerEntry], in_force: Sequence[str] = ()) ->
                 free.remove(name)
             else:
                 needed.append(name)
-    if needed == own and len(in_force) - len(own) == len(COLUMNS):
+    if needed == unclaimed and len(in_force) - len(unclaimed) == len(COLUMNS):
         return tuple(in_force)
     return (*COLUMNS, *needed)
 
@@ -165,13 +165,13 @@ def _render_header(columns: Sequence[str]) -> str:
 def parse_ledger(data: bytes, name: str) -> LedgerFile:
     """Everything a ledger holds. LedgerError only when the file as a whole is no ledger."""
     entries: list[LedgerEntry] = []
-    found = read_tables(data, name, lambda header: RowReader(header, entries))
-    return LedgerFile(entries, found.lines, found.problems, found.format, found.header)
+    tables = read_tables(data, name, lambda header: RowReader(header, entries))
+    return LedgerFile(entries, tables.lines, tables.problems, tables.format, tables.header)
 
 
 def current(entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
     """One entry per session: the latest recorded, later lines winning ties; forgotten is final. By time."""
     every = list(entries)
     keys = ([getattr(entry, name) for entry in every] for name in ("session", "recorded", "outcome"))
-    kept = [every[row] for row in latest_rows(*keys)]
-    return sorted(kept, key=lambda entry: entry.timestamp or LONG_AGO)
+    latest = [every[row] for row in latest_rows(*keys)]
+    return sorted(latest, key=lambda entry: entry.timestamp or LONG_AGO)

@@ -106,29 +106,34 @@ def _missing(judged: Sequence[LedgerEntry], believed: Sequence[Believed], object
         return f"no model has {FEWEST_OF_MODEL} sessions or more."
     if len(believed) == 1:
         return f"only {believed[0].candidate.model} was used {FEWEST_OF_MODEL} times or more, so there is no choice."
-    known = sum(one.per_success(objective) is not None for one in believed)
-    if objective in AMOUNTS and known < 2:
-        return f"the {objective} is known of {known} model{'s' if known != 1 else ''}, at least 2 are needed."
+    measured = sum(candidate.per_success(objective) is not None for candidate in believed)
+    if objective in AMOUNTS and measured < 2:
+        return f"the {objective} is known of {measured} model{'s' if measured != 1 else ''}, at least 2 are needed."
     return ""
 
 
 def _order(one: Believed, objective: Objective) -> tuple[float, float, int, str]:
     """The best first; of equal ones the safer, then the one used more, then by name."""
-    own = one.candidate
-    value = one.per_success(objective) if objective in AMOUNTS else own.failure_rate
-    return (value if value is not None else float("inf"), own.failure_rate, -own.sessions, own.model)
+    candidate = one.candidate
+    value = one.per_success(objective) if objective in AMOUNTS else candidate.failure_rate
+    return (
+        value if value is not None else float("inf"),
+        candidate.failure_rate,
+        -candidate.sessions,
+        candidate.model,
+    )
 
 
 def _choose(believed: Sequence[Believed], objective: Objective) -> _Choice:
     ordered = sorted(believed, key=lambda one: _order(one, objective))
     lead = _lead(ordered, objective)
-    others = [one for one in ordered if one is not lead]
+    rivals = [one for one in ordered if one is not lead]
     if objective in AMOUNTS:
-        others = [one for one in others if one.per_success(objective) is not None]
-        beaten = [one for one in others if _clearly_cheaper(lead, one, objective)]
+        rivals = [one for one in rivals if one.per_success(objective) is not None]
+        beaten = [one for one in rivals if _clearly_cheaper(lead, one, objective)]
     else:
-        beaten = [one for one in others if _clearly_safer(lead, one)]
-    left = [one for one in others if one not in beaten]
+        beaten = [one for one in rivals if _clearly_safer(lead, one)]
+    left = [one for one in rivals if one not in beaten]
     chosen = lead if not left else _cheapest_of_alike(lead, left) if objective == "balanced" else None
     return _Choice(lead, beaten, left, chosen)
 
@@ -150,10 +155,10 @@ def _clearly_safer(one: Believed, other: Believed) -> bool:
 
 
 def _clearly_cheaper(one: Believed, other: Believed, what: str) -> bool:
-    own, others = one.per_success(what), other.per_success(what)
-    if own is None or others is None or not others:
+    amount, other_amount = one.per_success(what), other.per_success(what)
+    if amount is None or other_amount is None or not other_amount:
         return False
-    return own <= WORTH_PAYING * others and one.takes_less_than(other, what) >= SURE
+    return amount <= WORTH_PAYING * other_amount and one.takes_less_than(other, what) >= SURE
 
 
 def _cheapest_of_alike(lead: Believed, rivals: Sequence[Believed]) -> Believed | None:
@@ -180,23 +185,23 @@ def _least_chance(choice: _Choice | None, objective: Objective) -> float | None:
     """The chance that the leading model is really better than the one that comes nearest."""
     if choice is None:
         return None
-    lead, others = choice.lead, [*choice.beaten, *choice.open]
+    lead, rivals = choice.lead, [*choice.beaten, *choice.open]
     if objective in AMOUNTS:
-        return min((lead.takes_less_than(one, objective) for one in others), default=None)
-    return min((lead.safer_than(one) for one in others), default=None)
+        return min((lead.takes_less_than(rival, objective) for rival in rivals), default=None)
+    return min((lead.safer_than(rival) for rival in rivals), default=None)
 
 
 def _sentence(best: Believed, believed: Sequence[Believed]) -> str:
     """The seed's form: the model, its trade-off against the one used most otherwise, and what that rests on."""
     rival = min((one for one in believed if one is not best), key=lambda one: -one.candidate.sessions)
-    own, other = best.candidate, rival.candidate
+    best_model, rival_model = best.candidate, rival.candidate
     trade = [_compared_risk(best, rival)]
-    if own.cost is not None and other.cost is not None:
-        trade.insert(0, f"{_compared(own.cost, other.cost)} cost")
-    evidence = f"{_sessions(own.like)} like this" if own.like else "no session quite like this"
+    if best_model.cost is not None and rival_model.cost is not None:
+        trade.insert(0, f"{_compared(best_model.cost, rival_model.cost)} cost")
+    evidence = f"{_sessions(best_model.like)} like this" if best_model.like else "no session quite like this"
     return (
-        f"{own.model} ({', '.join(trade)}, against {other.model}): fails {own.failure_rate:.0%} to "
-        f"{other.failure_rate:.0%}{_price(own, other)}; {evidence}, {own.sessions} in all."
+        f"{best_model.model} ({', '.join(trade)}, against {rival_model.model}): fails {best_model.failure_rate:.0%} to "
+        f"{rival_model.failure_rate:.0%}{_price(best_model, rival_model)}; {evidence}, {best_model.sessions} in all."
     )
 
 

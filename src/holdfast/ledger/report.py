@@ -139,11 +139,11 @@ def report_of(entries: Sequence[LedgerEntry]) -> LedgerReport:
 
 def topics_of(entries: Sequence[LedgerEntry]) -> tuple[tuple[Topic, ...], int]:
     """Topics that fail more often than the rest or, unexpectedly, never; the worst first. And how many were tested."""
-    known = [entry for entry in entries if entry.tasks and judged(entry)]
-    if not known:
+    judged_entries = [entry for entry in entries if entry.tasks and judged(entry)]
+    if not judged_entries:
         return (), 0
-    share = sum((entry.failed or 0) > 0 for entry in known) / len(known)
-    subjects = _subjects(known)
+    share = sum((entry.failed or 0) > 0 for entry in judged_entries) / len(judged_entries)
+    subjects = _subjects(judged_entries)
     bad, good = [], []
     for topic, rows in subjects.items():
         rate, lost = task_rate(rows), sum((entry.failed or 0) > 0 for entry in rows)
@@ -160,22 +160,25 @@ def _subjects(entries: Sequence[LedgerEntry]) -> dict[str, list[LedgerEntry]]:
     """Rows by keyword and by pair of neighbours; a keyword that nearly always has one neighbour counts as the pair."""
     groups: defaultdict[str, list[LedgerEntry]] = defaultdict(list)
     for entry in entries:
-        pairs = [f"{one} {other}" for one, other in zip(entry.goal, entry.goal[1:], strict=False)]
+        pairs = [
+            f"{first_word} {second_word}"
+            for first_word, second_word in zip(entry.goal, entry.goal[1:], strict=False)
+        ]
         for topic in dict.fromkeys((*entry.goal, *pairs)):
             groups[topic].append(entry)
-    kept = {
+    frequent = {
         topic: rows
         for topic, rows in groups.items()
         if len(rows) >= FEWEST and not _GENERIC.issuperset(topic.split(" "))
     }
     covered = {
         word
-        for pair, rows in kept.items()
+        for pair, rows in frequent.items()
         if " " in pair
         for word in pair.split(" ")
-        if len(rows) >= 0.8 * len(kept.get(word, ()))
+        if len(rows) >= 0.8 * len(frequent.get(word, ()))
     }
-    return {topic: rows for topic, rows in kept.items() if topic not in covered}
+    return {topic: rows for topic, rows in frequent.items() if topic not in covered}
 
 
 def _advice(rows: Sequence[LedgerEntry]) -> str:
@@ -206,29 +209,31 @@ def _by(entries: Sequence[LedgerEntry], key: Callable[[LedgerEntry], str]) -> di
 
 def _most_productive(entries: Sequence[LedgerEntry]) -> tuple[BestModel, ...]:
     """The model with the lowest estimated failure rate, the cheaper one among equals."""
-    found = []
+    best_models = []
     for name, rows in _by([e for e in entries if e.project_type], lambda e: e.project_type or "").items():
-        models = {model: own for model, own in grouped(rows, "model").items() if model != UNKNOWN}
-        known = {model: own for model, own in models.items() if own["judged_sessions"] >= FEWEST}
-        if not known:
+        models = {model: figures for model, figures in grouped(rows, "model").items() if model != UNKNOWN}
+        comparable = {
+            model: figures for model, figures in models.items() if figures["judged_sessions"] >= FEWEST
+        }
+        if not comparable:
             note = f"no model has {FEWEST} judged sessions here yet"
-            found.append(BestModel(project_type=name, model=None, sessions=len(rows), failure=task_rate(rows),
+            best_models.append(BestModel(project_type=name, model=None, sessions=len(rows), failure=task_rate(rows),
                                    avg_cost=None, note=note))  # fmt: skip
             continue
         overall = figures_of(columns_of(rows))["session_failure_rate"] or 0.0
-        ordered = sorted(known, key=lambda one: _productive_order(one, known[one], overall))
-        model, own = ordered[0], known[ordered[0]]
-        found.append(
+        ordered = sorted(comparable, key=lambda one: _productive_order(one, comparable[one], overall))
+        model, figures = ordered[0], comparable[ordered[0]]
+        best_models.append(
             BestModel(
                 project_type=name,
                 model=model,
-                sessions=own["sessions"],
+                sessions=figures["sessions"],
                 failure=task_rate([entry for entry in rows if entry.model == model]),
-                avg_cost=own["avg_cost"],
-                note=_lead_note(ordered, known, overall),
+                avg_cost=figures["avg_cost"],
+                note=_lead_note(ordered, comparable, overall),
             )
         )
-    return tuple(found)
+    return tuple(best_models)
 
 
 def _productive_order(model: str, own: Figures, overall: float) -> tuple[float, float, str]:
@@ -272,37 +277,37 @@ def _complexity(entries: Sequence[LedgerEntry]) -> tuple[Level, ...]:
 
 
 def _reasons(entries: Sequence[LedgerEntry]) -> tuple[FailureReasons, ...]:
-    found = []
+    reasons_by_type = []
     for name, rows in _by(entries, lambda entry: entry.project_type or UNKNOWN).items():
         counts = _ranked(reason for entry in rows for reason in entry.failures)
         total = sum(n for _, n in counts)
         if total:
             shares = tuple((reason, n, n / total) for reason, n in counts)
-            found.append(FailureReasons(project_type=name, failed=total, reasons=shares))
-    return tuple(found)
+            reasons_by_type.append(FailureReasons(project_type=name, failed=total, reasons=shares))
+    return tuple(reasons_by_type)
 
 
 def _refusals(entries: Sequence[LedgerEntry]) -> tuple[Refusals, ...]:
-    found = []
+    refusals_by_model = []
     for model, rows in _by(entries, lambda entry: entry.model or UNKNOWN).items():
         refusals = sum(entry.failures.count(FailureReason.LLM_REFUSAL) for entry in rows)
         if refusals:
-            found.append(Refusals(model=model, refusals=refusals, sessions=len(rows)))
-    return tuple(sorted(found, key=lambda one: (-one.refusals / one.sessions, one.model)))
+            refusals_by_model.append(Refusals(model=model, refusals=refusals, sessions=len(rows)))
+    return tuple(sorted(refusals_by_model, key=lambda one: (-one.refusals / one.sessions, one.model)))
 
 
 def _pairings(entries: Sequence[LedgerEntry]) -> tuple[Pairing, ...]:
-    known = [entry for entry in entries if entry.framework and entry.model]
+    paired = [entry for entry in entries if entry.framework and entry.model]
     return tuple(
         Pairing(
             framework=framework,
             model=model,
-            sessions=own["sessions"],
+            sessions=figures["sessions"],
             failure=task_rate([entry for entry in rows if entry.model == model]),
-            avg_cost=own["avg_cost"],
+            avg_cost=figures["avg_cost"],
         )
-        for framework, rows in _by(known, lambda entry: entry.framework or "").items()
-        for model, own in grouped(rows, "model").items()
+        for framework, rows in _by(paired, lambda entry: entry.framework or "").items()
+        for model, figures in grouped(rows, "model").items()
     )
 
 

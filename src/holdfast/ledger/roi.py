@@ -128,11 +128,11 @@ class Stage(Struct, frozen=True, kw_only=True):
 
 
 def repeated_questions(evidence: RoiEvidence) -> Questions:
-    again = asked = 0
+    again = question_count = 0
     for group in evidence.questions:
         for asking in group:
             if evidence.wanted(asking.at):
-                asked += 1
+                question_count += 1
                 again += _was_answered(asking, group)
     return Questions(
         offered=Figure(
@@ -142,7 +142,7 @@ def repeated_questions(evidence: RoiEvidence) -> Questions:
         ),
         asked_again=Figure(
             value=again,
-            n=asked,
+            n=question_count,
             formula="questions asked, in these or other words, after another session had their answer; n asked in all",
         ),
     )
@@ -150,8 +150,10 @@ def repeated_questions(evidence: RoiEvidence) -> Questions:
 
 def _was_answered(asking: Asking, group: Sequence[Asking]) -> bool:
     return asking.at is not None and any(
-        other.session != asking.session and other.answered_at is not None and other.answered_at < asking.at
-        for other in group
+        earlier.session != asking.session
+        and earlier.answered_at is not None
+        and earlier.answered_at < asking.at
+        for earlier in group
     )
 
 
@@ -162,16 +164,16 @@ def re_explaining(evidence: RoiEvidence) -> tuple[Stage, ...]:
     resolved: set[str] = set()
     for number, session in enumerate(evidence.sessions, 1):
         if evidence.wanted(session.at):
-            own = counts[next(first for first, last in STAGES if last is None or number <= last)]
-            own["sessions"] += 1
+            stage_counts = counts[next(first for first, last in STAGES if last is None or number <= last)]
+            stage_counts["sessions"] += 1
             if number > 1:
-                commands = {stumble.command for stumble in session.stumbles}
-                own["files"] += len(session.opened)
-                own["known files"] += len(session.opened & touched)
-                own["dead ends"] += len(commands)
-                own["repeated"] += len(commands & resolved)
+                commands = {failure.command for failure in session.stumbles}
+                stage_counts["files"] += len(session.opened)
+                stage_counts["known files"] += len(session.opened & touched)
+                stage_counts["dead ends"] += len(commands)
+                stage_counts["repeated"] += len(commands & resolved)
         touched |= session.touched
-        resolved |= {stumble.command for stumble in session.stumbles if stumble.resolved}
+        resolved |= {failure.command for failure in session.stumbles if failure.resolved}
     return tuple(_stage(first, last, counts[first], len(evidence.sessions)) for first, last in STAGES)
 
 
@@ -293,13 +295,13 @@ def roi_of(evidence: RoiEvidence) -> Roi:
 
 def _sessions(evidence: RoiEvidence) -> Sessions:
     wanted = [session for session in evidence.sessions if evidence.wanted(session.at)]
-    told = [session for session in wanted if session.told]
-    others = [session for session in wanted if session.told is False]
-    enough = min(len(told), len(others)) >= FEWEST
+    with_memory = [session for session in wanted if session.told]
+    without_memory = [session for session in wanted if session.told is False]
+    enough = min(len(with_memory), len(without_memory)) >= FEWEST
     return Sessions(
-        with_memory=_group(told, _WITH),
-        without_memory=_group(others, _WITHOUT),
-        difference=_differences(told, others) if enough else None,
+        with_memory=_group(with_memory, _WITH),
+        without_memory=_group(without_memory, _WITHOUT),
+        difference=_differences(with_memory, without_memory) if enough else None,
     )
 
 
@@ -349,10 +351,10 @@ def _failures(sessions: Iterable[SessionFacts]) -> Clusters:
 
 
 def _injected(evidence: RoiEvidence) -> Injected:
-    tokens = [told.tokens for told in evidence.told]
-    by_session = {told.session: told.tokens for told in evidence.told}
+    tokens = [injection.tokens for injection in evidence.told]
+    by_session = {injection.session: injection.tokens for injection in evidence.told}
     # Where less was recorded as read than was injected, the record of tokens is not whole.
-    known = [
+    measured = [
         (by_session[session.session], session.new_input)
         for session in evidence.sessions
         if session.session in by_session
@@ -363,11 +365,13 @@ def _injected(evidence: RoiEvidence) -> Injected:
         tokens=Figure(value=sum(tokens), n=len(tokens), formula="sum of the tokens in why.jsonl; n sessions"),
         per_session=spread(tokens, "tokens in why.jsonl for each session that was told something"),
         share=Figure(
-            value=sum(own for own, _ in known) / sum(read for _, read in known) if known else None,
-            n=len(known),
+            value=sum(injected_tokens for injected_tokens, _ in measured) / sum(read for _, read in measured)
+            if measured
+            else None,
+            n=len(measured),
             formula="injected tokens / tokens that the model read for the first time (input + cache writes), "
             "over sessions told something whose tokens are recorded",
-            note="" if known else "no session that was told something has recorded its tokens",
+            note="" if measured else "no session that was told something has recorded its tokens",
         ),
     )
 

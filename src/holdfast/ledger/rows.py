@@ -48,7 +48,7 @@ def rows(ledger: LedgerFile, wanted: Filter | None = None) -> list[LedgerEntry]:
 
 
 def select(entries: Sequence[LedgerEntry], wanted: Filter) -> list[LedgerEntry]:
-    found = [
+    selected = [
         entry
         for entry in entries
         if (wanted.agent is None or entry.agent == wanted.agent)
@@ -57,7 +57,7 @@ def select(entries: Sequence[LedgerEntry], wanted: Filter) -> list[LedgerEntry]:
         and (wanted.framework is None or (entry.framework or "").lower() == wanted.framework.lower())
         and (not wanted.goal or set(wanted.goal) <= {word.lower() for word in entry.goal})
     ]
-    return found[-wanted.last :] if wanted.last else found
+    return selected[-wanted.last :] if wanted.last else selected
 
 
 def find_row(entries: Sequence[LedgerEntry], session: str) -> LedgerEntry:
@@ -94,7 +94,9 @@ def add_row(machine: Machine, project: Project, entry: LedgerEntry) -> LedgerEnt
         session = safe_name(entry.session)
         if clean(session) != session:
             raise NameRefused("the session id looks like a secret", fix="Choose another name for it")
-        gone = {known.session for known in read_ledger(project).entries if known.forgotten}
+        gone = {
+            entry_on_file.session for entry_on_file in read_ledger(project).entries if entry_on_file.forgotten
+        }
         if session in gone | Denied(project.memory).sessions:
             raise UsageError(f"session {session!r} was forgotten and stays so", fix="Choose another id")
     else:
@@ -149,8 +151,10 @@ def commit(project: Project, *, dry_run: bool = False) -> str:
     if project.window_ledger is None or not git_text(project.root, "ls-files", "--", SHARED_FILES[0]):
         raise UsageError("the ledger is not tracked in git", fix="holdfast ledger share makes it so")
     before = git_text(project.root, "show", f"HEAD:./{SHARED_FILES[0]}")
-    known = {entry.session for entry in parse_ledger(before.encode(), "HEAD").entries} if before else set()
-    new = [entry for entry in rows(read_ledger(project)) if entry.session not in known]
+    committed = (
+        {entry.session for entry in parse_ledger(before.encode(), "HEAD").entries} if before else set()
+    )
+    new = [entry for entry in rows(read_ledger(project)) if entry.session not in committed]
     if not git_text(project.root, "status", "--porcelain", "--", *SHARED_FILES):
         raise UsageError(
             "the ledger has nothing new to commit", fix="holdfast import reads sessions that have no row yet"
@@ -211,14 +215,14 @@ def merge(machine: Machine, project: Project, places: Sequence[str]) -> MergeRes
     paths = (path_of(machine, place) for place in places)
     ledgers = [(str(path), _read(path)) for path in paths]
     entries = [entry for _, ledger in ledgers for entry in ledger.entries]
-    known = read_ledger(project).entries
-    unseen = missing_rows(entries, known)
+    existing = read_ledger(project).entries
+    unseen = missing_rows(entries, existing)
     gone = Denied(project.memory).sessions | {
-        entry.session for entry in (*known, *entries) if entry.forgotten
+        entry.session for entry in (*existing, *entries) if entry.forgotten
     }
     # What was forgotten anywhere does not come back; that it was forgotten is taken in.
-    kept = [entry for entry in unseen if entry.forgotten or entry.session not in gone]
-    new, refused = _cleaned(machine, kept)
+    wanted = [entry for entry in unseen if entry.forgotten or entry.session not in gone]
+    new, refused = _cleaned(machine, wanted)
     if new:
         project.prepare()
         ProjectLedger(project).append(new)
@@ -226,7 +230,7 @@ def merge(machine: Machine, project: Project, places: Sequence[str]) -> MergeRes
         files=tuple(path for path, _ in ledgers),
         added=len(new),
         known=len(missing_rows(entries, ())) - len(unseen),
-        forgotten=len(unseen) - len(kept),
+        forgotten=len(unseen) - len(wanted),
         problems=(*_problems(ledger for _, ledger in ledgers), *refused),
     )
 
@@ -234,16 +238,16 @@ def merge(machine: Machine, project: Project, places: Sequence[str]) -> MergeRes
 def _cleaned(machine: Machine, entries: Sequence[LedgerEntry]) -> tuple[list[LedgerEntry], list[str]]:
     """Another clone may redact less: what looks like a secret is removed, or its whole row."""
     clean = cache(machine.clean)
-    kept, refused = [], []
+    cleaned, refused = [], []
     for entry in entries:
         if clean(entry.session) != entry.session:
             refused.append("a row whose session id looks like a secret is left out")
             continue
-        named = {name: clean(value) for name in _NAMES if (value := getattr(entry, name))}
+        names = {name: clean(value) for name in _NAMES if (value := getattr(entry, name))}
         goal, failures = (tuple(map(clean, words)) for words in (entry.goal, entry.failures))
         extra = tuple((clean(name), clean(value)) for name, value in entry.extra)
-        kept.append(replace(entry, **named, goal=goal, failures=failures, extra=extra))
-    return kept, refused
+        cleaned.append(replace(entry, **names, goal=goal, failures=failures, extra=extra))
+    return cleaned, refused
 
 
 def check_beside_goal(machine: Machine, places: Sequence[str]) -> None:
@@ -257,11 +261,11 @@ def check_beside_goal(machine: Machine, places: Sequence[str]) -> None:
 
 
 def path_of(machine: Machine, place: str) -> Path:
-    named = (machine.cwd / Path(place).expanduser()).absolute()
-    for path in (named, named / ".holdfast" / "ledger.md", named / "ledger.md"):
+    given_path = (machine.cwd / Path(place).expanduser()).absolute()
+    for path in (given_path, given_path / ".holdfast" / "ledger.md", given_path / "ledger.md"):
         if path.is_file():
             return path
-    raise NotFound("no ledger here", where=str(named), fix=_FIX)
+    raise NotFound("no ledger here", where=str(given_path), fix=_FIX)
 
 
 def _problems(ledgers: Iterable[LedgerFile]) -> list[str]:

@@ -71,13 +71,13 @@ def similar(
 
     `meaning` is for each entry how near its goal is, 0 to 1; `logs` what is known of sessions by their logs.
     """
-    theirs = [_forms(entry.goal) for entry in entries]
-    rarity = _rarity(theirs)
+    forms_of_entries = [_forms(entry.goal) for entry in entries]
+    rarity = _rarity(forms_of_entries)
     wanted = _forms(goal.words)
-    found = []
-    for number, (entry, own) in enumerate(zip(entries, theirs, strict=True)):
-        shared = [word for word in wanted if word in own]
-        words, covered = _likeness(wanted, own, rarity) if shared else (0.0, 0.0)
+    matches = []
+    for number, (entry, forms) in enumerate(zip(entries, forms_of_entries, strict=True)):
+        shared = [word for word in wanted if word in forms]
+        words, covered = _likeness(wanted, forms, rarity) if shared else (0.0, 0.0)
         logged = logs.get(entry.session) if logs else None
         score = max(words, meaning[number] if meaning else 0.0, logged.score if logged else 0.0)
         if score < LEAST and covered < MOST_OF_IT:
@@ -85,12 +85,12 @@ def similar(
         for name, weight in SAME.items():
             wanted_value = getattr(goal, name)
             score += weight * (wanted_value is not None and wanted_value == getattr(entry, name))
-        why = _why([own[word] for word in shared], logged)
+        why = _why([forms[word] for word in shared], logged)
         if goal.kind is not None and goal.kind == entry.kind and goal.kind != Kind.OTHER:
             why += f"; also {entry.kind}"
-        found.append(Alike(entry=entry, score=min(score, 1.0), why=why))
-    found.sort(key=lambda one: (-round(one.score, 6), -_when(one.entry), one.entry.session))
-    return found[:most] if most else found
+        matches.append(Alike(entry=entry, score=min(score, 1.0), why=why))
+    matches.sort(key=lambda one: (-round(one.score, 6), -_when(one.entry), one.entry.session))
+    return matches[:most] if most else matches
 
 
 def _why(shared: Sequence[str], logged: Logged | None) -> str:
@@ -103,10 +103,10 @@ def _why(shared: Sequence[str], logged: Logged | None) -> str:
 
 def _forms(words: Iterable[str]) -> dict[str, str]:
     """Each word under the form in which singular and plural meet, as it was written first."""
-    found: dict[str, str] = {}
+    forms: dict[str, str] = {}
     for word in words:
-        found.setdefault(singular(word), word)
-    return found
+        forms.setdefault(singular(word), word)
+    return forms
 
 
 def _when(entry: LedgerEntry) -> float:
@@ -183,25 +183,25 @@ def explain_failures(observed: Iterable[tuple[Factors, float, float]]) -> Failur
     sessions = sum(cell.n for cell in cells.values())
     base = (sum(cell.total for cell in cells.values()) + 0.5) / (sessions + 1.0)
     effects: list[dict[str, float]] = [{}, {}, {}]
-    happened: dict[str, float] = {}
+    failures: dict[str, float] = {}
     for _ in range(ROUNDS):
         for place in (LEVEL, KIND, MODEL):
-            happened = defaultdict(float)
+            failures = defaultdict(float)
             expected: defaultdict[str, float] = defaultdict(float)
             for factors, cell in cells.items():
                 rate = base
-                for other in range(3):
-                    if other != place:
-                        rate *= effects[other].get(factors[other], 1.0)
-                happened[factors[place]] += cell.total
+                for factor_index in range(3):
+                    if factor_index != place:
+                        rate *= effects[factor_index].get(factors[factor_index], 1.0)
+                failures[factors[place]] += cell.total
                 expected[factors[place]] += cell.n * min(rate, MOST)
             effects[place] = {
-                key: (happened[key] + PRIOR_FAILURES) / (expected[key] + PRIOR_FAILURES) for key in expected
+                key: (failures[key] + PRIOR_FAILURES) / (expected[key] + PRIOR_FAILURES) for key in expected
             }
     sessions_of: defaultdict[str, float] = defaultdict(float)
     for factors, cell in cells.items():
         sessions_of[factors[MODEL]] += cell.n
-    shapes = {model: _shape(happened[model], n) for model, n in sessions_of.items()}
+    shapes = {model: _shape(failures[model], n) for model, n in sessions_of.items()}
     return FailureModel(base, tuple(effects), shapes)
 
 
@@ -247,8 +247,12 @@ def explain_amounts(observed: Iterable[tuple[Factors, float, float]]) -> AmountM
             left: defaultdict[str, float] = defaultdict(float)
             known: defaultdict[str, float] = defaultdict(float)
             for factors, cell in cells.items():
-                others = sum(effects[other].get(factors[other], 0.0) for other in range(3) if other != place)
-                left[factors[place]] += cell.total - cell.n * (base + others)
+                other_effects = sum(
+                    effects[factor_index].get(factors[factor_index], 0.0)
+                    for factor_index in range(3)
+                    if factor_index != place
+                )
+                left[factors[place]] += cell.total - cell.n * (base + other_effects)
                 known[factors[place]] += cell.n
             effects[place] = {key: left[key] / (known[key] + PRIOR_SESSIONS) for key in left}
     unexplained = 0.0
@@ -288,13 +292,13 @@ class Believed(Struct, frozen=True):
 
     def takes_less_than(self, other: Believed, what: str) -> float:
         """The chance that a success of it takes less; what is free takes less than what is not."""
-        own, others = self.per_success(what), other.per_success(what)
-        if own is None or others is None:
+        amount, other_amount = self.per_success(what), other.per_success(what)
+        if amount is None or other_amount is None:
             return 0.5
-        if not own or not others:
-            return 0.5 if own == others else float(own < others)
+        if not amount or not other_amount:
+            return 0.5 if amount == other_amount else float(amount < other_amount)
         doubt = self.cost_doubt + other.cost_doubt if what == "cost" else self.time_doubt + other.time_doubt
-        return (1 + erf((log(others) - log(own)) / sqrt(doubt) / sqrt(2))) / 2
+        return (1 + erf((log(other_amount) - log(amount)) / sqrt(doubt) / sqrt(2))) / 2
 
     def per_success(self, what: str) -> float | None:
         return self.candidate.cost_per_success if what == "cost" else self.candidate.minutes_per_success
@@ -340,14 +344,14 @@ def _of_model(
     expected = failures.predict(factors)
     strength = min(1.0 + sessions / 3, STRONGEST_PRIOR)
     belief = Belief(strength * expected, strength * (1 - expected))
-    own = [one for one in like if one.entry.model == model and failed(one.entry) is not None]
+    of_model = [match for match in like if match.entry.model == model and failed(match.entry) is not None]
     success = 1 - belief.mean
     cost, took = costs.predict(factors), minutes.predict(factors)
     candidate = ModelEstimate(
         model=model,
         sessions=sessions,
-        like=len(own),
-        like_failed=sum(bool(failed(one.entry)) for one in own),
+        like=len(of_model),
+        like_failed=sum(bool(failed(match.entry)) for match in of_model),
         failure_rate=belief.mean,
         failure_interval=belief.interval(),
         cost=cost,
@@ -362,7 +366,7 @@ def _weighted(
     goal: Goal, judged: Sequence[LedgerEntry], like: Sequence[Alike]
 ) -> list[tuple[LedgerEntry, Factors, float]]:
     """Sessions like the goal count more, and all together for no more than uneven weights are worth."""
-    more = {one.entry.session: 1 + LIKE_WEIGHT * one.score for one in like}
+    more = {match.entry.session: 1 + LIKE_WEIGHT * match.score for match in like}
     same = ("", None, goal.project_type)
     weights = [
         more.get(entry.session, 1.0)
@@ -379,9 +383,9 @@ def _weighted(
 def _usual_complexity(goal: Goal, judged: Sequence[LedgerEntry], like: Sequence[Alike]) -> str | None:
     """How complex similar sessions were, or else sessions of the same kind."""
     weights: Counter[str] = Counter()
-    for one in like:
-        if one.entry.complexity:
-            weights[one.entry.complexity] += one.score  # type: ignore[assignment]
+    for match in like:
+        if match.entry.complexity:
+            weights[match.entry.complexity] += match.score  # type: ignore[assignment]
     if not weights:
         weights.update(e.complexity for e in judged if e.complexity and goal.kind and e.kind == goal.kind)
     return min(weights, key=lambda level: (-weights[level], level)) if weights else None

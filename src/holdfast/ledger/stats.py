@@ -129,9 +129,9 @@ def columns_of(entries: Sequence[LedgerEntry], by: str | None = None) -> dict[st
     names = (*_NUMBERS, *_TEXTS) if by is None else (*_NUMBERS, FIELD_OF[by])
     columns: dict[str, list[Any]] = {name: list(map(attrgetter(name), entries)) for name in names}
     if by is None:
-        known = [entry.tokens for entry in entries if entry.tokens is not None]
+        token_counts = [entry.tokens for entry in entries if entry.tokens is not None]
         for name in Tokens.__struct_fields__:
-            columns[f"tokens.{name}"] = list(map(attrgetter(name), known))
+            columns[f"tokens.{name}"] = list(map(attrgetter(name), token_counts))
     return columns
 
 

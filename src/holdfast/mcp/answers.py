@@ -25,15 +25,15 @@ _SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 def answer(machine: Machine, name: str, arguments: object, client: str = "") -> str:
     """The text for a tool call; a HoldfastError says in one line why there is none."""
-    given = tools.parse(name, arguments)  # refuses an unknown tool
-    return _ANSWERS[name](machine, given, client)
+    parsed = tools.parse(name, arguments)  # refuses an unknown tool
+    return _ANSWERS[name](machine, parsed, client)
 
 
 def fenced(lines: Iterable[str], longest: int = LONGEST_LINE) -> str:
     """Lines of memory as data, hidden text shown, none longer than a screen holds."""
     id = "".join(_SIGNS[byte % len(_SIGNS)] for byte in os.urandom(6))
-    shown = map(visible, lines)
-    return wrap([line if len(line) <= longest else f"{line[:longest]}…" for line in shown], id)
+    visible_lines = map(visible, lines)
+    return wrap([line if len(line) <= longest else f"{line[:longest]}…" for line in visible_lines], id)
 
 
 def _flat(text: str) -> str:
@@ -80,9 +80,9 @@ def _search(machine: Machine, given: tools.Search, client: str) -> str:
 def _open(machine: Machine, given: tools.Open, client: str) -> str:
     from holdfast.flows.open import open_place
 
-    found = open_place(machine, permit(machine, reads=True, writes=False), given.place)
-    heading = f"{found.path}, lines {found.first} to {found.last} of {found.total}:"
-    return fenced([heading, *found.text.split("\n")], longest=4_000)
+    opened = open_place(machine, permit(machine, reads=True, writes=False), given.place)
+    heading = f"{opened.path}, lines {opened.first} to {opened.last} of {opened.total}:"
+    return fenced([heading, *opened.text.split("\n")], longest=4_000)
 
 
 def _recommend(machine: Machine, given: tools.Recommend, client: str) -> str:
@@ -93,17 +93,19 @@ def _recommend(machine: Machine, given: tools.Recommend, client: str) -> str:
     if not given.goal.strip():
         raise UsageError("there is no goal", fix="Say what is to be done")
     rows, _ = read_all(machine, project, (), Filter())
-    told = advise(machine, given.goal, rows, given.objective)
-    lines = [told.sentence]
-    for one in told.candidates:
-        low, high = (round(100 * end) for end in one.failure_interval)
-        cost = "unknown" if one.cost_per_success is None else f"${one.cost_per_success:.2f}"
-        fails = f"fails {100 * one.failure_rate:.0f}% ({low} to {high}%)"
+    advice = advise(machine, given.goal, rows, given.objective)
+    lines = [advice.sentence]
+    for candidate in advice.candidates:
+        low, high = (round(100 * end) for end in candidate.failure_interval)
+        cost = "unknown" if candidate.cost_per_success is None else f"${candidate.cost_per_success:.2f}"
+        fails = f"fails {100 * candidate.failure_rate:.0f}% ({low} to {high}%)"
         lines.append(
-            f"{one.model}: {fails}, {cost} per success, {one.sessions} sessions, {one.like} like this"
+            f"{candidate.model}: {fails}, {cost} per success, {candidate.sessions} sessions, {candidate.like} like this"
         )
-    if told.like:
-        lines.append(f"like this: {', '.join(one.entry.session[:8] for one in told.like[:MOST_LIKE])}")
+    if advice.like:
+        lines.append(
+            f"like this: {', '.join(candidate.entry.session[:8] for candidate in advice.like[:MOST_LIKE])}"
+        )
     return fenced(map(_flat, lines))
 
 
@@ -117,8 +119,8 @@ def _decision(machine: Machine, given: tools.Remember, client: str) -> str:
 
     done = decide(machine, given.text, given.because, "agent")
     status = "recorded as a decision" if done.status == "recorded" else "says that already"
-    said = f"{done.decision.id} {status}."
-    return _with_clashes(said, done.contradictions)
+    message = f"{done.decision.id} {status}."
+    return _with_clashes(message, done.contradictions)
 
 
 def _fact(machine: Machine, given: tools.Remember, client: str) -> str:
@@ -131,11 +133,11 @@ def _fact(machine: Machine, given: tools.Remember, client: str) -> str:
         )
     done = add_fact(machine, given.text, given.evidence, given.command)
     fact = done.kept.fact
-    said = {
+    message = {
         "added": f"{fact.id} recorded as a fact ({fact.category}).",
         "revived": f"{fact.id} was retired and stands again.",
     }.get(done.status, f"{fact.id} says that already, and is verified today.")
-    return _with_clashes(said, done.contradictions)
+    return _with_clashes(message, done.contradictions)
 
 
 def _finding(machine: Machine, given: tools.Remember, client: str) -> str:
@@ -185,7 +187,7 @@ def _question(machine: Machine, given: tools.Question, client: str) -> str:
     if reply.status == "answered" and record:
         with suppress(StoreError):  # the answer is worth more than having counted it
             count_answer(machine, reply)
-    said = {
+    message = {
         "answered": "Answered in the record:",
         "recorded": f"Not answered yet. Kept as {reply.id}.",
         "closed": f"Asked before and closed without an answer: {reply.id}. Do not ask it again.",
@@ -196,12 +198,12 @@ def _question(machine: Machine, given: tools.Question, client: str) -> str:
     lines = []
     if reply.status == "answered":
         lines.append(f"{_flat(reply.answer)}  ({_origin(reply.id, reply.at, reply.session, reply.source)})")
-    lines += [f"But {other.id} says: {_flat(other.text)}" for other in reply.against]
+    lines += [f"But {statement.id} says: {_flat(statement.text)}" for statement in reply.against]
     lines += [
         f"perhaps: {_flat(near.text)}  ({_origin(near.id, near.at, near.session, near.source)})"
         for near in reply.perhaps
     ]
-    return f"{said}\n{fenced(lines)}" if lines else said
+    return f"{message}\n{fenced(lines)}" if lines else message
 
 
 def _answered(machine: Machine, given: tools.Question) -> str:
@@ -214,10 +216,10 @@ def _answered(machine: Machine, given: tools.Question) -> str:
         "recorded": "recorded with its answer.",
         "unchanged": "was answered so already.",
     }
-    said = f"{closed.question.id} {status[closed.status]}"
+    message = f"{closed.question.id} {status[closed.status]}"
     if closed.before is None:
-        return said
-    return f"{said} The earlier answer, which no longer counts:\n{fenced([_flat(closed.before.answer)])}"
+        return message
+    return f"{message} The earlier answer, which no longer counts:\n{fenced([_flat(closed.before.answer)])}"
 
 
 def _origin(id: str, at: float | None, session: str, source: str) -> str:

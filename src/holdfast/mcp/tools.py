@@ -95,18 +95,18 @@ class Tool(Struct, frozen=True):
         """As small as it can be: models read it with every request."""
         _, components = msgspec.json.schema_components((self.takes,), ref_template="{name}")
         schema = components[self.takes.__name__]
-        properties = {name: _small(one) for name, one in schema["properties"].items()}
+        properties = {name: _small(property_schema) for name, property_schema in schema["properties"].items()}
         needed = schema.get("required", [])
         return {"type": "object", "properties": properties, **({"required": needed} if needed else {})}
 
 
 def _small(schema: dict[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in schema.items() if key not in ("maxLength", "title")}
-    if kept.get("default") in ("", 0, False, "any", "balanced"):
-        del kept["default"]
-    if "enum" in kept:
-        kept.setdefault("type", "string")
-    return kept
+    smaller = {key: value for key, value in schema.items() if key not in ("maxLength", "title")}
+    if smaller.get("default") in ("", 0, False, "any", "balanced"):
+        del smaller["default"]
+    if "enum" in smaller:
+        smaller.setdefault("type", "string")
+    return smaller
 
 
 TOOLS = (

@@ -174,9 +174,9 @@ def content_id(letter: str, text: str) -> str:
 
 def ids_of(item: object) -> frozenset[str]:
     """The ids by which a statement is known: a dead end also by what was tried alone, as the state names it."""
-    own = str(getattr(item, "id", ""))
-    also = content_id("X", item.tried) if isinstance(item, DeadEnd) else own
-    return frozenset({own, also} - {""})
+    item_id = str(getattr(item, "id", ""))
+    also = content_id("X", item.tried) if isinstance(item, DeadEnd) else item_id
+    return frozenset({item_id, also} - {""})
 
 
 # --- file pointers -------------------------------------------------------------------------------------

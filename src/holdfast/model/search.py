@@ -82,8 +82,8 @@ class Hit(Struct, frozen=True, kw_only=True):
     data: str = ""
 
     def as_json(self) -> dict[str, object]:
-        shown = structs.asdict(self)
-        return {name: value for name, value in shown.items() if name not in ("grounds", "data")}
+        fields = structs.asdict(self)
+        return {name: value for name, value in fields.items() if name not in ("grounds", "data")}
 
 
 class Changes(Struct, frozen=True, kw_only=True):

@@ -121,8 +121,11 @@ def text_of(said: Said) -> str:
         instead = f" → `{said.text}` worked" if said.text else ""
         return f"`{said.not_}` fails here ({said.reason}){instead}"
     if said.kind == "fact":
-        shown = (f"{one.command} → {one.line}" if one.command else one.line for one in said.evidence)
-        return " ".join([said.text, *(f"({one})" for one in shown)])
+        evidence_lines = (
+            f"{evidence.command} → {evidence.line}" if evidence.command else evidence.line
+            for evidence in said.evidence
+        )
+        return " ".join([said.text, *(f"({evidence})" for evidence in evidence_lines)])
     return said.text
 
 
@@ -174,8 +177,8 @@ def statements_in(entry: LogEntry, project: str = "", source: str = "") -> Itera
     items += [*entry.questions, *entry.open_items]
     for item in items:
         at = entry.at if item.at is None else item.at
-        known = msgspec.structs.replace(item, session=item.session or entry.session, at=at)
-        yield statement_of(known, project, source)
+        dated_item = msgspec.structs.replace(item, session=item.session or entry.session, at=at)
+        yield statement_of(dated_item, project, source)
 
 
 def rules_of(lesson: Lesson, source: str = "") -> Iterator[Statement]:
