@@ -84,7 +84,7 @@ def _skip(text: str, position: int) -> int:
 
 def member(span: Span, key: str) -> Member | None:
     """The last of that name, which is the one that counts."""
-    return next((found for found in reversed(span.members) if found.key == key), None)
+    return next((candidate for candidate in reversed(span.members) if candidate.key == key), None)
 
 
 def has_comments(text: str) -> bool:
@@ -226,8 +226,8 @@ class JsonFile(Struct, frozen=True, kw_only=True):
 
     def value(self, data: bytes | None) -> dict[str, Any]:
         """What the file says; nothing where it says nothing."""
-        found = self.span(self.text(data)).value
-        return found if isinstance(found, dict) else {}
+        content = self.span(self.text(data)).value
+        return content if isinstance(content, dict) else {}
 
     def change(self, data: bytes | None, text: str) -> Change:
         mark = b"\xef\xbb\xbf" if data is not None and data.startswith(b"\xef\xbb\xbf") else b""
@@ -257,21 +257,21 @@ class JsonFile(Struct, frozen=True, kw_only=True):
 
     def at(self, text: str, keys: Sequence[str]) -> Any:
         """The value under a path of names, None where there is none."""
-        found: Any = self.span(text).value
+        node: Any = self.span(text).value
         for key in keys:
-            found = found.get(key) if isinstance(found, dict) else None
-        return found
+            node = node.get(key) if isinstance(node, dict) else None
+        return node
 
     def without_member(self, text: str, keys: Sequence[str]) -> str:
         """The text without that value, and without the objects that held nothing else."""
         trail: list[tuple[Span, int]] = []
         span = self.span(text)
         for key in keys:
-            found = member(span, key)
-            if found is None:
+            child = member(span, key)
+            if child is None:
                 return text
-            trail.append((span, span.members.index(found)))
-            span = found.span
+            trail.append((span, span.members.index(child)))
+            span = child.span
         while len(trail) > 1 and len(trail[-1][0].members) == 1:
             trail.pop()
         container, number = trail[-1]
@@ -281,10 +281,12 @@ class JsonFile(Struct, frozen=True, kw_only=True):
         """The file with the entry of our tools, and what a person set there."""
         data = self.data()
         text = self.text(data)
-        known = self.at(text, keys)
-        entry = kept(known, wanted, *ours)
+        existing = self.at(text, keys)
+        entry = kept(existing, wanted, *ours)
         return (
-            self.unchanged(data) if known == entry else self.change(data, self.with_member(text, keys, entry))
+            self.unchanged(data)
+            if existing == entry
+            else self.change(data, self.with_member(text, keys, entry))
         )
 
     def without_entry(self, keys: Sequence[str]) -> Change:

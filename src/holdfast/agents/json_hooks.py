@@ -53,10 +53,10 @@ def missing(value: Mapping[str, Any], wanted: Groups) -> list[str]:
     hooks = value.get("hooks")
     found_groups = hooks if isinstance(hooks, dict) else {}
     ours = {
-        event: [group for group in found if _is_ours(group)] if isinstance(found, list) else []
-        for event, found in found_groups.items()
+        event: [group for group in groups if _is_ours(group)] if isinstance(groups, list) else []
+        for event, groups in found_groups.items()
     }
-    extra = [event for event, found in ours.items() if found and event not in wanted]
+    extra = [event for event, groups in ours.items() if groups and event not in wanted]
     return [event for event, entry in wanted.items() if ours.get(event) != [entry]] + extra
 
 
@@ -79,12 +79,12 @@ def with_groups(file: JsonFile, text: str, wanted: Groups) -> str:
             text = append(text, top, {event: [entry]}, "hooks")
             continue
         file.require(hooks.span, dict, "hooks")
-        found = member(hooks.span, event)
-        if found is None:
+        event_member = member(hooks.span, event)
+        if event_member is None:
             text = append(text, hooks.span, [entry], event)
         else:
-            file.require(found.span, list, f"hooks.{event}")
-            text = append(text, found.span, entry)
+            file.require(event_member.span, list, f"hooks.{event}")
+            text = append(text, event_member.span, entry)
     return text
 
 
@@ -101,16 +101,16 @@ def _with_one_less(file: JsonFile, text: str) -> str | None:
     hooks = member(top, "hooks")
     if hooks is None or not isinstance(hooks.span.value, dict):
         return None
-    for at, found in enumerate(hooks.span.members):
-        for number, group in enumerate(found.span.members):
-            if not isinstance(found.span.value, list) or not _is_ours(group.span.value):
+    for at, event_member in enumerate(hooks.span.members):
+        for number, group in enumerate(event_member.span.members):
+            if not isinstance(event_member.span.value, list) or not _is_ours(group.span.value):
                 continue
             inner = member(group.span, "hooks")
             if inner is not None and len(inner.span.members) > 1:  # a person put another hook beside ours
                 ours = next(n for n, hook in enumerate(inner.span.members) if _is_our_hook(hook.span.value))
                 return remove(text, inner.span, ours)
-            if len(found.span.members) > 1:
-                return remove(text, found.span, number)
+            if len(event_member.span.members) > 1:
+                return remove(text, event_member.span, number)
             if len(hooks.span.members) > 1:
                 return remove(text, hooks.span, at)
             return remove(text, top, top.members.index(hooks))
@@ -132,10 +132,10 @@ def refuse_tracked(where: Where, scope: Scope, path: Path) -> None:
 
 def keep_out_of_git(where: Where, *names: str) -> tuple[str, ...]:
     """What a person does so that files of this machine do not get into a commit; nothing where git ignores them."""
-    shown = [name for name in names if not git_text(where.project, "check-ignore", "--", name)]
-    if not shown or not git_text(where.project, "rev-parse", "--git-dir"):
+    visible = [name for name in names if not git_text(where.project, "check-ignore", "--", name)]
+    if not visible or not git_text(where.project, "rev-parse", "--git-dir"):
         return ()
-    return (f"Keep what names this machine out of git: add {' and '.join(shown)} to .git/info/exclude.",)
+    return (f"Keep what names this machine out of git: add {' and '.join(visible)} to .git/info/exclude.",)
 
 
 class HookHost(BaseHost):

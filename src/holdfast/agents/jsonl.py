@@ -216,8 +216,8 @@ def string_in(raw: Raw) -> str:
 
 def string_after(key: str, head: bytes) -> str:
     """The first string that stands under a key, wherever it is: for a glance at a file that is not parsed."""
-    found = re.search(rb'"%s"\s*:\s*("(?:[^"\\]|\\.)*")' % key.encode(), head)
-    return string_in(Raw(found[1])) if found else ""
+    match = re.search(rb'"%s"\s*:\s*("(?:[^"\\]|\\.)*")' % key.encode(), head)
+    return string_in(Raw(match[1])) if match else ""
 
 
 def glance_at(head: bytes) -> Glance:

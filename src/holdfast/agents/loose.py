@@ -332,11 +332,11 @@ def named_paths(found: Iterable[re.Match[bytes]]) -> Iterator[str]:
     """The absolute paths among the matches, each followed by the folders above it, all of them once."""
     seen: set[str] = set()
     for match in found:
-        place = match[0].decode("utf-8", "replace").replace("\\\\", "\\").rstrip("/\\.")
-        while place not in seen and len(place) > 1:
-            seen.add(place)
-            yield place
-            place = place[: max(place.rfind("/"), place.rfind("\\"))]
+        path = match[0].decode("utf-8", "replace").replace("\\\\", "\\").rstrip("/\\.")
+        while path not in seen and len(path) > 1:
+            seen.add(path)
+            yield path
+            path = path[: max(path.rfind("/"), path.rfind("\\"))]
 
 
 def target_of(action: Action, arguments: Mapping[str, Any]) -> str:

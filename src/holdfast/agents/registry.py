@@ -95,7 +95,7 @@ def hosts() -> tuple[str, ...]:
 
 def host_of(agent: str) -> Host | None:
     if agent in HOSTS:
-        folder = next(folder for known, _, folder, _ in _LISTED if known == agent)
+        folder = next(folder for name, _, folder, _ in _LISTED if name == agent)
         return cast("Host", import_module(f"holdfast.agents.{folder}.host").HOST)
     return added.host if (added := third_party().get(agent)) else None
 
@@ -107,15 +107,15 @@ def third_party() -> dict[str, Guarded]:
         return {}
     from importlib.metadata import entry_points  # takes longer to load than all else here
 
-    found: dict[str, Guarded] = {}
+    agents: dict[str, Guarded] = {}
     for entry in entry_points(group=GROUP):
         try:
-            found[entry.name] = _guarded(entry.name, entry.load(), {*BY_AGENT, *found})
+            agents[entry.name] = _guarded(entry.name, entry.load(), {*BY_AGENT, *agents})
         except Exception as error:
             problems.append(
                 f"agent {entry.name} ({entry.value}) is left out: {type(error).__name__}: {error}"
             )
-    return found
+    return agents
 
 
 def _is_declared() -> bool:

@@ -131,9 +131,9 @@ def claude_markdown(command: SlashCommand, holdfast: str) -> str:
 def command_skill(command: SlashCommand, holdfast: str) -> str:
     """A command as a skill, for hosts that have no commands in plugins; it is there for when it is asked for."""
     about = f"Only when the user asks for holdfast:{command.name}. {command.about}."
-    given = "(what the user said with it, if anything)"
+    arguments = "(what the user said with it, if anything)"
     return _markdown(
-        {"name": command.name, "description": about}, _body(command, holdfast, given, _told_to_run)
+        {"name": command.name, "description": about}, _body(command, holdfast, arguments, _told_to_run)
     )
 
 
@@ -182,23 +182,23 @@ def added(host: Host, where: Where, *, wanted: bool) -> tuple[Change, ...]:
 
 def removed(host: Host, where: Where) -> tuple[Change, ...]:
     """Removes the commands; a file that a person has changed into their own stays."""
-    found = [(path, where.read(path)) for path in _files(host, where)]
+    contents = [(path, where.read(path)) for path in _files(host, where)]
     return tuple(
         Change(path=path, before=data, after=None if _is_ours(data) else data)
-        for path, data in found
+        for path, data in contents
         if data is not None
     )
 
 
 def _files(host: Host, where: Where) -> dict[Path, bytes]:
-    made = host.commands(where)
-    if made is None:
+    layout = host.commands(where)
+    if layout is None:
         return {}
-    folder, ending, text_of = made
+    folder, ending, text_of = layout
     holdfast = program(where.interpreter)
     return {
-        folder / "commands" / "holdfast" / f"{one.name}.{ending}": text_of(one, holdfast).encode()
-        for one in COMMANDS
+        folder / "commands" / "holdfast" / f"{command.name}.{ending}": text_of(command, holdfast).encode()
+        for command in COMMANDS
     }
 
 
@@ -207,7 +207,7 @@ def _is_ours(data: bytes | None) -> bool:
     if data is None:
         return False
     text = data.decode("utf-8", "replace")
-    return " -m holdfast" in text and any(one.about in text for one in COMMANDS)
+    return " -m holdfast" in text and any(command.about in text for command in COMMANDS)
 
 
 class Plugin(Struct, frozen=True, kw_only=True):
@@ -248,12 +248,16 @@ def marketplace(
 
 
 def as_commands(holdfast: str) -> dict[str, bytes]:
-    return {f"commands/{one.name}.md": claude_markdown(one, holdfast).encode() for one in COMMANDS}
+    return {
+        f"commands/{command.name}.md": claude_markdown(command, holdfast).encode() for command in COMMANDS
+    }
 
 
 def as_skills(holdfast: str) -> dict[str, bytes]:
     """Codex makes skills of a plugin's commands if these take nothing, Copilot makes nothing of them."""
-    return {f"skills/{one.name}/SKILL.md": command_skill(one, holdfast).encode() for one in COMMANDS}
+    return {
+        f"skills/{command.name}/SKILL.md": command_skill(command, holdfast).encode() for command in COMMANDS
+    }
 
 
 def plugged(groups: Mapping[str, dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:

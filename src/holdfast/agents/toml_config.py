@@ -96,13 +96,13 @@ def _statements(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _path(header: str) -> tuple[str, ...]:
-    found: Any = tomllib.loads(header)
+    node: Any = tomllib.loads(header)
     names = []
-    while found:
-        ((name, found),) = found.items()
+    while node:
+        ((name, node),) = node.items()
         names.append(name)
-        if isinstance(found, list):
-            found = found[0]
+        if isinstance(node, list):
+            node = node[0]
     return tuple(names)
 
 

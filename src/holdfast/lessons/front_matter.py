@@ -1,4 +1,4 @@
-"""The YAML block at the top of a markdown file: read, and changed key by key so that all other bytes stay.
+"""Reads the YAML block at the top of a markdown file, and edits it key by key so that all other bytes stay.
 
     ---
     name: testing          # what a person wrote here
@@ -27,7 +27,7 @@ _FENCE = lazy_regex(r"---[ \t]*\r?\n?")
 _END = lazy_regex(r"(?:---|\.\.\.)[ \t]*\r?\n?")
 _PLAIN = lazy_regex(r"(?!\.\w)[\w./](?:[\w ./#@+()=,*'~-]*[\w./)*~])?")
 _DATE = lazy_regex(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?")
-# What a reader that types its values would take for something else than a text.
+# Texts that a typed YAML reader would not read as text.
 _NO_TEXT = lazy_regex(
     r"[-+]?[\d._]+(?:[eE][-+]?\d+)?|0[xXoObB]\w*|[-+]?\d[\d_]*|\d{4}-\d\d?-\d\d?.*"
     r"|y|n|yes|no|on|off|true|false|null|nan|inf",
@@ -40,7 +40,7 @@ _UNPRINTABLE = lazy_regex(
 
 
 class LessonError(ValueError):
-    """Why a file is no lesson, and the line to blame."""
+    """Why a file is not a lesson, and the line of the problem."""
 
     def __init__(self, problem: str, line: int = 1) -> None:
         self.problem = problem
@@ -49,7 +49,7 @@ class LessonError(ValueError):
 
 
 class FrontMatter(Struct, frozen=True, kw_only=True):
-    """A file in its parts, which put together are the file: `opening` `block` `closing` `body`."""
+    """A file in parts; `opening` `block` `closing` `body` joined are the file."""
 
     opening: str
     block: str
@@ -63,7 +63,7 @@ class FrontMatter(Struct, frozen=True, kw_only=True):
 
 
 def parse(text: str) -> FrontMatter:
-    """The parts of a file; one without such a block is all body. LessonError when the block cannot be read."""
+    """Split a file; one without a block is all body. Raises LessonError if the block cannot be read."""
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     lines = _lines(text.removeprefix(mark))
     if not lines or not _FENCE.fullmatch(lines[0]):
@@ -94,12 +94,12 @@ def _load(block: str) -> dict[str, Value]:
 
 
 def _lines(text: str) -> list[str]:
-    """Line by line, as editors count: only a line feed ends one."""
+    """Split lines as editors count them: only a line feed ends one."""
     return [line for line in re.split(r"(?<=\n)", text) if line]
 
 
 def edit(file: FrontMatter, values: Mapping[str, Value | None]) -> str:
-    """The file's block with these values; None takes a key away. Keys that say it already keep their bytes."""
+    """Return the block with these values; None removes a key. Unchanged keys keep their bytes."""
     changed = {key: value for key, value in values.items() if file.values.get(key) != value}
     if not changed:
         return file.block
@@ -154,7 +154,7 @@ def _entries(block: str) -> list[_Entry]:
 
 
 def _items(value: Any, lines: Sequence[str], end: int) -> tuple[tuple[int, int], ...]:
-    """The lines of each item of a list that has them to itself; none when it is written otherwise."""
+    """Return the lines of each item, if every item of a list has its own lines; otherwise ()."""
     if type(value).__name__ != "SequenceNode" or value.flow_style:
         return ()
     starts = [item.start_mark.line for item in value.value]
@@ -166,7 +166,7 @@ def _items(value: Any, lines: Sequence[str], end: int) -> tuple[tuple[int, int],
 
 
 def _own_end(lines: Sequence[str], first: int, stop: int) -> int:
-    """Blank lines and comments at the end do not belong to the key."""
+    """Return the end of a key without the blank lines and comments after it."""
     while stop > first + 1 and (not lines[stop - 1].strip() or lines[stop - 1].lstrip().startswith("#")):
         stop -= 1
     return stop
@@ -177,15 +177,15 @@ def _rewritten(entry: _Entry, lines: Sequence[str], value: Value | None) -> list
         return []
     if not entry.items or not isinstance(value, list):
         return _rendered(entry.key, value)
-    now = _load("".join(lines[entry.first : entry.end])).get(entry.key)
-    if not isinstance(now, list) or len(now) != len(entry.items):
+    current = _load("".join(lines[entry.first : entry.end])).get(entry.key)
+    if not isinstance(current, list) or len(current) != len(entry.items):
         return _rendered(entry.key, value)
     first = lines[entry.items[0][0]]
     indent = first[: len(first) - len(first.lstrip())]
-    own = lines[entry.first : entry.end]
+    entry_lines = lines[entry.first : entry.end]
     blocks = [(start - entry.first, end - entry.first) for start, end in entry.items]
-    old, new = ([json.dumps(item, sort_keys=True) for item in items] for items in (now, value))
-    return splice(own, blocks, old, new, [_item(item, indent) for item in value])
+    old, new = ([json.dumps(item, sort_keys=True) for item in items] for items in (current, value))
+    return splice(entry_lines, blocks, old, new, [_item(item, indent) for item in value])
 
 
 def splice(
@@ -195,7 +195,7 @@ def splice(
     new: Sequence[str],
     rendered: Sequence[Sequence[str]],
 ) -> list[str]:
-    """The lines with the `old` items in their blocks replaced by `new` ones, which `rendered` has as lines.
+    """Replace the `old` items in their blocks with the `new` ones, whose lines are in `rendered`.
 
     Blocks of items that stay keep their bytes, and so do all lines between blocks.
     """
@@ -203,9 +203,11 @@ def splice(
     done = 0
     for tag, old_from, old_to, new_from, new_to in SequenceMatcher(None, old, new, False).get_opcodes():
         if tag in ("replace", "insert"):
-            at = blocks[old_from][0] if old_from < len(blocks) else max((end for _, end in blocks), default=0)
-            written += lines[done:at]
-            done = max(done, at)
+            position = (
+                blocks[old_from][0] if old_from < len(blocks) else max((end for _, end in blocks), default=0)
+            )
+            written += lines[done:position]
+            done = max(done, position)
             written += [line for item in rendered[new_from:new_to] for line in item]
         for start, end in blocks[old_from:old_to]:
             written += lines[done : end if tag == "equal" else start]
@@ -229,12 +231,12 @@ def _item(value: Value, indent: str) -> list[str]:
 
 
 def _leaf(value: Value) -> str:
-    # Deeper than our own values go: JSON is YAML too.
+    # Nested deeper than our own values: JSON is valid YAML.
     return scalar(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=True)
 
 
 def scalar(text: str) -> str:
-    """A text as one line of YAML that every reader takes for this text, as plain as it can be."""
+    """Write a text as one line of YAML that every reader reads as this text, unquoted if possible."""
     plain = _PLAIN.fullmatch(text) and " #" not in text and not _NO_TEXT.fullmatch(text)
     if plain or _DATE.fullmatch(text):
         return text

@@ -1,4 +1,4 @@
-"""Lessons as markdown: a block of keys, then a bullet for each rule; what a person wrote beside them stays.
+"""Reads and writes lessons as markdown: a block of keys, then a bullet for each rule; a person's other text stays.
 
     ---
     name: testing
@@ -53,7 +53,7 @@ class Rule(Struct, frozen=True):
 
 
 def rules_of(body: str) -> list[Rule]:
-    """The bullets, outside code and comments. What is indented below one belongs to it."""
+    """Return the bullets outside of code and comments. Indented lines below a bullet belong to it."""
     lines = [line.rstrip("\r") for line in body.split("\n")]
     rules: list[Rule] = []
     number = 0
@@ -78,7 +78,7 @@ def rules_of(body: str) -> list[Rule]:
 
 
 def _past_other(lines: Sequence[str], number: int) -> int:
-    """Where code or a comment that begins in this line ends; the line itself when neither begins."""
+    """Return the end of the code block or comment that begins on this line, or the line itself."""
     if code := _CODE.match(lines[number]):
         fence = code[1]
         for end in range(number + 1, len(lines)):
@@ -95,7 +95,7 @@ def _past_other(lines: Sequence[str], number: int) -> int:
 
 
 def with_rules(body: str, rules: Sequence[str], newline: str) -> str:
-    """The body with these rules: bullets that stay keep their bytes, and everything else does."""
+    """Return the body with these rules. Unchanged bullets and all other text keep their bytes."""
     bullets = rules_of(body)
     old = [rule.text for rule in bullets]
     if list(dict.fromkeys(old)) == list(rules):
@@ -109,7 +109,7 @@ def with_rules(body: str, rules: Sequence[str], newline: str) -> str:
 
 
 class LessonFile(Struct, frozen=True, kw_only=True):
-    """A file as it was read. `doubts` are values that were not understood, and are left as they stand."""
+    """A file as read. `doubts` are values that were not understood, and are left unchanged."""
 
     lesson: Lesson
     front: FrontMatter
@@ -117,17 +117,17 @@ class LessonFile(Struct, frozen=True, kw_only=True):
 
 
 def normal(lesson: Lesson) -> Lesson:
-    """The lesson as a file can hold it: every text on one line, each session once without words, those last."""
+    """Normalise a lesson to what a file can hold: every text on one line; sessions without a line once, at the end."""
     rules = dict.fromkeys(filter(None, map(one_line, lesson.rules)))
     evidence = [
         replace(item, session=one_line(item.session), line=one_line(item.line)) for item in lesson.evidence
     ]
-    told = [item for item in dict.fromkeys(evidence) if item.line or item.at is not None]
-    named = {item.session for item in told}
+    with_details = [item for item in dict.fromkeys(evidence) if item.line or item.at is not None]
+    named = {item.session for item in with_details}
     bare = [
         item
         for item in dict.fromkeys(evidence)
-        if item not in told and item.session and item.session not in named
+        if item not in with_details and item.session and item.session not in named
     ]
     prints = {
         one_line(item.target): one_line(item.digest) for item in lesson.fingerprint if item.target.strip()
@@ -137,20 +137,20 @@ def normal(lesson: Lesson) -> Lesson:
         description=one_line(lesson.description),
         rules=tuple(rules),
         fingerprint=tuple(Fingerprint(target=target, digest=digest) for target, digest in prints.items()),
-        evidence=(*told, *bare),
+        evidence=(*with_details, *bare),
     )
 
 
 def parse_lesson(text: str, name: str) -> LessonFile:
-    """A file called `<name>.md`. LessonError when it cannot be one; the name of the file is the lesson's."""
+    """Parse a file called `<name>.md`; its name is the lesson's. Raises LessonError if it is not a lesson."""
     front = front_matter.parse(text)
     rules = tuple(dict.fromkeys(rule.text for rule in rules_of(front.body)))
     if not rules:
         raise LessonError("no rule: a lesson has lines that begin with a dash", text.count("\n") or 1)
     values, doubts = _Values(front.values), []
-    own = values.text("name")
-    if own and own.casefold() != name.casefold():
-        doubts.append(f"it calls itself {own[:60]!r}; the name of the file counts")
+    stated_name = values.text("name")
+    if stated_name and stated_name.casefold() != name.casefold():
+        doubts.append(f"it calls itself {stated_name[:60]!r}; the name of the file counts")
     lesson = Lesson(
         name=name,
         description=values.text("description") or _heading(front.body),
@@ -165,7 +165,7 @@ def parse_lesson(text: str, name: str) -> LessonFile:
 
 
 class _Values:
-    """The keys of a block, each read as what it should be; what it is not becomes a doubt."""
+    """The keys of a block, each read as its expected type; anything else becomes a doubt."""
 
     def __init__(self, values: dict[str, Value] | object) -> None:
         self._values = cast("dict[str, Value]", values)
@@ -201,10 +201,10 @@ class _Values:
             if digests:
                 self.doubts.append("digests should have a key for each fingerprint")
             digests = {}
-        found = {target: digests.get(target, "") for target in self.texts("fingerprint")}
+        by_target = {target: digests.get(target, "") for target in self.texts("fingerprint")}
         return tuple(
             Fingerprint(target=target, digest=digest if isinstance(digest, str) else "")
-            for target, digest in found.items()
+            for target, digest in by_target.items()
         )
 
     def evidence(self) -> tuple[LessonEvidence, ...]:
@@ -212,10 +212,10 @@ class _Values:
         items = written if isinstance(written, list) else []
         if written and not items:
             self.doubts.append("evidence should be a list")
-        told = [item for value in items if (item := self._one(value)) is not None]
-        named = {item.session for item in told}
+        detailed = [item for value in items if (item := self._one(value)) is not None]
+        named = {item.session for item in detailed}
         bare = [LessonEvidence(session=name) for name in self.texts("sources") if name not in named]
-        return (*dict.fromkeys(told), *bare)
+        return (*dict.fromkeys(detailed), *bare)
 
     def _one(self, value: Value) -> LessonEvidence | None:
         if isinstance(value, str):
@@ -223,22 +223,24 @@ class _Values:
         if isinstance(value, list):
             self.doubts.append("evidence should name a session and a line")
             return None
-        own = _Values(value)
-        item = LessonEvidence(session=own.text("session"), at=own.moment("at"), line=own.text("line"))
-        self.doubts += own.doubts
+        fields = _Values(value)
+        item = LessonEvidence(
+            session=fields.text("session"), at=fields.moment("at"), line=fields.text("line")
+        )
+        self.doubts += fields.doubts
         return item if item.line or item.at is not None else None
 
 
 def _moment(written: str) -> float:
     with suppress(ValueError):
-        if (known := parse_time(written)) is not None:
-            return known
+        if (parsed := parse_time(written)) is not None:
+            return parsed
     moment = datetime.fromisoformat(written)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _heading(body: str) -> str:
-    """The first heading, which stands in for a missing description."""
+    """Return the first heading, used if the description is missing."""
     headings = (_HEADING.fullmatch(line.rstrip("\r")) for line in body.split("\n"))
     return next((one_line(heading[1]) for heading in headings if heading), "")
 
@@ -248,12 +250,12 @@ def render_lesson(lesson: Lesson) -> str:
 
 
 def rewrite_lesson(file: LessonFile | None, lesson: Lesson) -> str:
-    """The file with another lesson in it. Raises LessonError when that would lose a person's words."""
+    """Return the file with another lesson in it. Raises LessonError if that would lose a person's text."""
     lesson = normal(lesson)
     if not lesson.rules:
         raise LessonError("a lesson without a rule")
     front = file.front if file else FrontMatter(opening="", block="", closing="", body="", values={})
-    # A value that the file already has keeps the way a person wrote it.
+    # A value that is unchanged keeps a person's formatting.
     before = _keys(file.lesson) if file else {}
     changed = {key: value for key, value in _keys(lesson).items() if value != before.get(key)}
     block = front_matter.edit(front, changed)
@@ -269,12 +271,12 @@ def rewrite_lesson(file: LessonFile | None, lesson: Lesson) -> str:
 
 def _keys(lesson: Lesson) -> dict[str, Value | None]:
     digests: Value = {item.target: item.digest for item in lesson.fingerprint if item.digest}
-    told = [item for item in lesson.evidence if item.line or item.at is not None]
+    detailed = [item for item in lesson.evidence if item.line or item.at is not None]
     return {
         "name": lesson.name,
         "description": lesson.description or None,
         "fingerprint": [item.target for item in lesson.fingerprint] or None,
-        # A day, or to the second where it is more than that.
+        # A day; with the time only if there is one.
         "captured-at": None
         if lesson.captured_at is None
         else render_time(lesson.captured_at).removesuffix(" 00:00"),
@@ -283,7 +285,7 @@ def _keys(lesson: Lesson) -> dict[str, Value | None]:
         "met": "once" if lesson.seldom else None,
         "digests": digests or None,
         "sources": list(lesson.sessions) or None,
-        "evidence": [_evidence(item) for item in told] or None,
+        "evidence": [_evidence(item) for item in detailed] or None,
     }
 
 

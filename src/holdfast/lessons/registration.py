@@ -21,13 +21,13 @@ from holdfast.model.events import Lived
 from holdfast.model.lesson import PRESENT, Fingerprint, Lesson
 
 COMMITS = 1000
-FEWEST_SESSIONS = 3  # known here before git's history is searched
+FEWEST_SESSIONS = 3  # needed before git's history is searched
 MOST_LISTS = 3  # that one rule names
 FEWEST = 3  # commits that added one, and files that are there
-MOST = 0.75  # of the commits that added one changed the list
-NAMED = 0.8  # of the files that are there are named in it
-RARE = 0.1  # of all commits at most: what every commit changes is no list
-_LARGE = 40  # files of a commit that says nothing: a move, a vendored tree
+MOST = 0.75  # share of the commits that added a file and changed the list
+NAMED = 0.8  # share of the folder's files that the list names
+RARE = 0.1  # largest share of all commits: a file that every commit changes is not a list
+_LARGE = 40  # files of a commit that is ignored: a move, a vendored tree
 _SECONDS, _BYTES = 5.0, 8 << 20
 _MOST_CONTENT = 1 << 20
 _PLAIN = lazy_regex(r"[\w.@+-]+(?:/[\w.@+-]+)*")
@@ -61,36 +61,36 @@ Commit = tuple[list[str], list[str]]  # the files that it added, and those that 
 
 
 def registrations(root: Path) -> list[Registration]:
-    """What the latest commits and the files that are there show; the most certain first."""
+    """Find registrations in the latest commits and the current files; the most certain first."""
     commits = _commits(root)
     often = Counter(path for _, changed in commits for path in changed)
     adding: dict[tuple[str, str], list[Commit]] = {}
     for commit in commits:
         for kind in dict.fromkeys(filter(None, map(_kind, commit[0]))):
             adding.setdefault(kind, []).append(commit)
-    found = []
-    for (folder, ending), those in adding.items():
-        if len(those) < FEWEST:
+    result = []
+    for (folder, ending), commits_adding in adding.items():
+        if len(commits_adding) < FEWEST:
             continue
-        together = Counter(path for _, changed in those for path in changed)
+        together = Counter(path for _, changed in commits_adding for path in changed)
         for path, count in together.items():
-            likely = count >= max(FEWEST, MOST * len(those)) and often[path] <= max(
+            likely = count >= max(FEWEST, MOST * len(commits_adding)) and often[path] <= max(
                 RARE * len(commits), count
             )
             if likely and not _NO_LIST.search(path) and not _TEST.search(path):
                 named, there = _naming(root, folder, ending, path)
                 if there >= FEWEST and named >= NAMED * there:
-                    found.append(
+                    result.append(
                         Registration(
                             folder=folder, ending=ending, registry=path,
-                            together=count, added=len(those), named=named, there=there,
+                            together=count, added=len(commits_adding), named=named, there=there,
                         )
                     )  # fmt: skip
-    return sorted(found, key=lambda one: (-one.together, -one.named, one.folder, one.registry))
+    return sorted(result, key=lambda one: (-one.together, -one.named, one.folder, one.registry))
 
 
 def _kind(path: str) -> tuple[str, str] | None:
-    """The folder and the ending of a file that may be one of several."""
+    """Return the folder and the extension of a file that may be one of several."""
     folder, _, name = path.rpartition("/")
     stem, _, ending = name.rpartition(".")
     return (folder, ending) if folder and stem and not _TEST.search(path) else None
@@ -112,7 +112,7 @@ def _commits(root: Path) -> list[Commit]:
 
 
 def _naming(root: Path, folder: str, ending: str, registry: str) -> tuple[int, int]:
-    """How many files of a folder a list names, and how many there are."""
+    """Count the files of a folder that a list names, and all of them."""
     try:
         content = read_regular(str(root / registry), _MOST_CONTENT).decode("utf-8", "replace")
         stems = _stems([path.name for path in (root / folder).iterdir()], ending, registry.rpartition("/")[2])
@@ -132,54 +132,56 @@ def _stems(names: Sequence[str], ending: str, registry: str) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """`LineShadow`, `line-shadow` and `line_shadow` are one name."""
+    """Fold a name: `LineShadow`, `line-shadow` and `line_shadow` are the same."""
     return text.lower().replace("-", "").replace("_", "")
 
 
 def is_registration(rule: str) -> bool:
-    """A rule of this kind: git's history is not asked each time, so it is not unlearned by silence."""
+    """Whether a rule is of this kind: git's history is not searched each time, so its absence proves nothing."""
     return rule.startswith("a new `") and "` is registered in `" in rule
 
 
 def registration_lessons(
     root: Path, lived: Sequence[Lived], is_stated: Callable[[str], bool]
 ) -> list[Lesson]:
-    """Where new files are registered: a rule for each kind that a session worked on; none that a guide states."""
+    """Return a rule for each kind of file that a session worked on, unless an instruction file states it."""
     if len(lived) < FEWEST_SESSIONS:
         return []
     by_kind: dict[tuple[str, str], list[Registration]] = {}
-    for one in registrations(root):
-        if not is_stated(one.registry):
-            by_kind.setdefault((one.folder, one.ending), []).append(one)
-    made = (_lesson(found[:MOST_LISTS], lived) for found in by_kind.values())
-    return [lesson for lesson in made if lesson is not None]
+    for registration in registrations(root):
+        if not is_stated(registration.registry):
+            by_kind.setdefault((registration.folder, registration.ending), []).append(registration)
+    lessons = (_lesson(group[:MOST_LISTS], lived) for group in by_kind.values())
+    return [lesson for lesson in lessons if lesson is not None]
 
 
 def _lesson(found: Sequence[Registration], lived: Sequence[Lived]) -> Lesson | None:
     first = found[0]
-    lists = {one.registry for one in found}
+    lists = {registration.registry for registration in found}
     met = [session for session in lived if _worked_on(session, first, lists)]
     if not met:
         return None
-    names = ", ".join(f"`{one.registry}`" for one in found)
-    shown = "; ".join(
-        f"{one.registry}: changed by {one.together} of {one.added} commits that added one,"
-        f" names {one.named} of {one.there}"
-        for one in found
+    names = ", ".join(f"`{registration.registry}`" for registration in found)
+    summary = "; ".join(
+        f"{registration.registry}: changed by {registration.together} of {registration.added} commits that added one,"
+        f" names {registration.named} of {registration.there}"
+        for registration in found
     )
     return Lesson(
         name=slug("register", " ".join(first.folder.split("/")[-2:]), first.ending),
         description="where new files are registered",
         rules=(f"a new `{first.folder}/*.{first.ending}` is registered in {names}",),
         kind="convention",
-        fingerprint=tuple(Fingerprint(target=one.registry, digest=PRESENT) for one in found),
+        fingerprint=tuple(
+            Fingerprint(target=registration.registry, digest=PRESENT) for registration in found
+        ),
         captured_at=met[-1].ended,
-        evidence=evidence_of((session.session, session.ended, shown) for session in met),
+        evidence=evidence_of((session.session, session.ended, summary) for session in met),
     )
 
 
 def _worked_on(session: Lived, kind: Registration, lists: set[str]) -> bool:
-    """Whether a session edited such a file and one of the lists: it found out that they belong together."""
+    """Whether a session edited such a file and one of the lists: it discovered that they belong together."""
     edited = {touch.path for touch in session.files if touch.edits}
     inside = f"{kind.folder}/"
     ours = (

@@ -1,4 +1,4 @@
-"""aider: `.aider.chat.history.md` in the work tree, one file for all chats, appended to for ever.
+"""aider: `.aider.chat.history.md` in the work tree, one file for all chats, only ever appended to.
 
 Each chat is a session. Only its start has a time; what happened is read from the lines that aider printed.
 """
@@ -30,7 +30,7 @@ _NOT_HUMAN = (
     "I ran this command:",
     "I ran and saw this output:",
 )
-# Commands that aider answers itself: they ask the model for nothing.
+# Commands that aider answers itself: they send nothing to the model.
 LOCAL_COMMANDS = frozenset((
     "add", "chat-mode", "clear", "commit", "copy", "copy-context", "diff", "drop", "edit", "editor", "editor-model",
     "ex", "exit", "git", "lint", "load", "ls", "map", "map-refresh", "model", "models", "multiline-mode", "paste",
@@ -77,7 +77,7 @@ class Chat(Struct, frozen=True):
 
     @property
     def at(self) -> float | None:
-        """aider writes local time and no zone; here is where it is most likely to have run."""
+        """Parse aider's local time, which has no zone: it most likely ran on this machine."""
         try:
             return datetime.fromisoformat(self.started).timestamp()
         except (ValueError, OverflowError, OSError):
@@ -89,16 +89,16 @@ class Chat(Struct, frozen=True):
 
 
 def chats(content: bytes) -> Iterator[Chat]:
-    """The chats in which work was asked for or paid for; a start without either leaves nothing to remember."""
+    """Return the chats with a request or with token usage; a start without either has nothing to remember."""
     starts = list(START.finditer(content))
     for number, start in enumerate(starts):
         end = starts[number + 1].start() if number + 1 < len(starts) else len(content)
         body, line = content[start.end() : end], content.count(b"\n", 0, start.end()) + 1
         people = (block for block in blocks(body, line) if block.kind == "person")
-        asked = next((words for block in people if (words := request(block))), None)
-        if asked is not None or b"\n> Tokens: " in body:
+        first_request = next((words for block in people if (words := request(block))), None)
+        if first_request is not None or b"\n> Tokens: " in body:
             stamp = start[1].decode("ascii")
-            seed = f"{stamp}\n{' '.join(asked or ())}".encode("utf-8", "replace")
+            seed = f"{stamp}\n{' '.join(first_request or ())}".encode("utf-8", "replace")
             yield Chat(f"aider-{blake2b(seed, digest_size=8).hexdigest()}", stamp, body, line)
 
 
@@ -132,9 +132,9 @@ def _kind_of(words: str, fenced: bool) -> tuple[Literal["person", "aider", "answ
 
 
 def request(block: Block) -> tuple[str, str] | None:
-    """A person's words and the command they were given through; None for what asks for no work.
+    """Return a person's words and the command that carried them; None if they request no work.
 
-    Errors that aider sends back to the model by itself are written like a person's words.
+    Errors that aider itself sends back to the model look like a person's words.
     """
     words = block.text
     if not words or words == "<blank>" or words.startswith(_NOT_HUMAN):
@@ -169,12 +169,12 @@ class ChatReading(ReadAnew):
         if chat is None:
             return
         self._size = len(chat.body)
-        found = list(blocks(chat.body, chat.line))
+        chat_blocks = list(blocks(chat.body, chat.line))
         version = next(
-            (seen[1] for block in found for line in block.lines if (seen := _VERSION.match(line))), ""
+            (seen[1] for block in chat_blocks for line in block.lines if (seen := _VERSION.match(line))), ""
         )
-        said, began = "", False
-        for number, block in enumerate(found):
+        request, began = "", False
+        for number, block in enumerate(chat_blocks):
             if block.kind == "aider":
                 self._notice_model(block)
             if self._claims.repeated(f"{chat.identity}:{number}:{len(block.text)}"):
@@ -184,8 +184,8 @@ class ChatReading(ReadAnew):
                 yield ev.Began(
                     chat.at, session=chat.identity, cwd=str(self._path.absolute().parent), version=version
                 )
-            yield from self._block(found, number, chat, said)
-            said = block.text if block.kind == "person" else said
+            yield from self._block(chat_blocks, number, chat, request)
+            request = block.text if block.kind == "person" else request
 
     def _block(self, found: list[Block], number: int, chat: Chat, said: str) -> Iterator[ev.Event]:
         block = found[number]
@@ -195,8 +195,8 @@ class ChatReading(ReadAnew):
             yield from self._printed(block, chat, number)
         elif command := command_line(block):
             yield from self._commanded(command, list(takewhile(_not_person, found[number + 1 :])), chat)
-        elif (asked := request(block)) is not None:
-            words, name = asked
+        elif (requested := request(block)) is not None:
+            words, name = requested
             if not (
                 said.startswith("/") and said.partition(" ")[2].strip() == words
             ):  # written a second time
@@ -212,27 +212,27 @@ class ChatReading(ReadAnew):
 
     def _printed(self, block: Block, chat: Chat, number: int) -> Iterator[ev.Event]:
         failing = False
-        for place, line in enumerate(block.lines):
-            if found := _TOKENS.match(line):
-                following = block.lines[place + 1] if place + 1 < len(block.lines) else ""
-                yield self._usage(found, f"{line} {following}", f"{chat.identity}:{number}:{place}", chat)
-            elif found := _APPLIED.match(line):
-                yield from self._edit(chat, found[1], ok=True)
-            elif found := _REFUSED.match(line):
-                yield from self._edit(chat, found[1], ok=False)
-            elif found := _SKIPPED.match(line):
-                yield self._call(chat, "edit", "edit", found[1])
+        for index, line in enumerate(block.lines):
+            if match := _TOKENS.match(line):
+                following = block.lines[index + 1] if index + 1 < len(block.lines) else ""
+                yield self._usage(match, f"{line} {following}", f"{chat.identity}:{number}:{index}", chat)
+            elif match := _APPLIED.match(line):
+                yield from self._edit(chat, match[1], ok=True)
+            elif match := _REFUSED.match(line):
+                yield from self._edit(chat, match[1], ok=False)
+            elif match := _SKIPPED.match(line):
+                yield self._call(chat, "edit", "edit", match[1])
                 yield ev.ToolResult(chat.at, self._name(chat), ok=False, text=line, rejected=True)
-            elif found := _COMMIT.match(line):
-                yield self._call(chat, "commit", "shell", f"git commit -m {found[2]!r}")
+            elif match := _COMMIT.match(line):
+                yield self._call(chat, "commit", "shell", f"git commit -m {match[2]!r}")
                 yield ev.ToolResult(
-                    chat.at, self._name(chat), ok=True, text=f"[aider {found[1]}] {found[2]}", exit_code=0
+                    chat.at, self._name(chat), ok=True, text=f"[aider {match[1]}] {match[2]}", exit_code=0
                 )
-            elif found := _RUNNING.match(line):
-                yield from self._ran(chat, found[1], line, block.lines[place + 1 :])
+            elif match := _RUNNING.match(line):
+                yield from self._ran(chat, match[1], line, block.lines[index + 1 :])
             elif line.startswith("^C KeyboardInterrupt"):
                 yield ev.Interruption(chat.at)
-            elif found := _FAULT.match(line):
+            elif match := _FAULT.match(line):
                 if not failing:  # the same failure is printed with each attempt
                     yield ev.ApiFailure(chat.at, line)
                 failing = True
@@ -259,11 +259,11 @@ class ChatReading(ReadAnew):
 
     def _notice_model(self, block: Block) -> None:
         for line in block.lines:
-            if found := _MODEL.match(line):
-                self._model = found[1]
+            if match := _MODEL.match(line):
+                self._model = match[1]
 
     def _usage(self, found: re.Match[str], line: str, key: str, chat: Chat) -> ev.UsageReport:
-        sent, written, cached, received = (_amount(found[place], found[place + 1]) for place in (1, 3, 5, 7))
+        sent, written, cached, received = (_amount(found[index], found[index + 1]) for index in (1, 3, 5, 7))
         fresh = sent - written - cached if sent >= written + cached else max(sent - written, 0)
         cost = _COST.search(line)
         stated = float(cost[1].replace(",", "").rstrip(".") or 0) if cost else 0.0
@@ -287,21 +287,21 @@ class Aider(BaseReader):
         return (path,) if path.is_file() else ()
 
     def recognise(self, path: Path, head: bytes) -> bool:
-        found = START.search(head)
-        if found is None:
+        start = START.search(head)
+        if start is None:
             return False
-        rest = head[found.end() :].lstrip()
+        rest = head[start.end() :].lstrip()
         return not rest or rest.startswith((b"> ", b"####", b"# aider chat"))
 
     def sessions(self, path: Path, head: bytes) -> Iterable[Glance]:
         try:
-            found = list(_chats_of(path))
+            all_chats = list(_chats_of(path))
         except TranscriptError:
             return (Glance(size=0, changed=0),)
         cwd = str(path.absolute().parent)
         return [
             Glance(cwd, chat.at, part=chat.identity, size=len(chat.body), changed=chat.fingerprint)
-            for chat in found
+            for chat in all_chats
         ]
 
     def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> ChatReading:
@@ -334,5 +334,5 @@ def _not_person(block: Block) -> bool:
 
 def _after_output(text: str) -> str:
     """The answer, where the output of a test run stands before it."""
-    ends = [found.end() for found in _TEST_RUN.finditer(text)]
+    ends = [match.end() for match in _TEST_RUN.finditer(text)]
     return text[ends[-1] :].strip() or text if ends else text

@@ -48,8 +48,8 @@ class ClaudeCode(json_hooks.HookHost):
         return {"type": "stdio", **where.server_entry, "alwaysLoad": True}
 
     def keys(self, where: Where, scope: Scope) -> tuple[str, ...]:
-        own = ("projects", str(where.project)) if scope == "project" else ()
-        return (*own, "mcpServers", SERVER)
+        project_keys = ("projects", str(where.project)) if scope == "project" else ()
+        return (*project_keys, "mcpServers", SERVER)
 
     def install(self, where: Where, scope: Scope) -> tuple[Change, ...]:
         hooks, *tools = super().install(where, scope)
@@ -64,8 +64,10 @@ class ClaudeCode(json_hooks.HookHost):
         return (LINE,) if is_our_line(line) and line != status_line(where.interpreter) else ()
 
     def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
-        if where.status_line and (other := self._another_line(where, scope)):
-            return (f"{other} has a status line already, which stays. Ours prints: holdfast statusline",)
+        if where.status_line and (settings_path := self._another_line(where, scope)):
+            return (
+                f"{settings_path} has a status line already, which stays. Ours prints: holdfast statusline",
+            )
         return ()
 
     def commands(self, where: Where) -> Commands:
@@ -86,10 +88,10 @@ class ClaudeCode(json_hooks.HookHost):
         """Adds our status line where it is wanted and no other exists, or updates an old one of ours."""
         settings = self.hooks(where, scope)
         text = settings.text(hooks.after)
-        found = settings.at(text, (LINE,))
+        existing = settings.at(text, (LINE,))
         free = where.status_line and not self._another_line(where, scope)
         wanted = status_line(where.interpreter)
-        if found == wanted or not (free or is_our_line(found)):
+        if existing == wanted or not (free or is_our_line(existing)):
             return hooks
         return settings.change(hooks.before, settings.with_member(text, (LINE,), wanted))
 

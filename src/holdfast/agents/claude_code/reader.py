@@ -191,14 +191,14 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
                 yield from tick(at)
 
     def _began(self, line: _Line, at: float | None) -> ev.Began | None:
-        known = (line.sessionId or "", line.cwd or "", line.gitBranch or "", line.version or "")
-        if known == self._state.began or not known[0]:
+        began = (line.sessionId or "", line.cwd or "", line.gitBranch or "", line.version or "")
+        if began == self._state.began or not began[0]:
             return None
         subagent = bool(line.isSidechain and line.agentId)
         if line.isSidechain and self._state.began[0] and not self._state.subagent:
             return None  # a side branch within the main file does not move the session
-        self._state.began, self._state.subagent = known, subagent
-        session, cwd, branch, version = known
+        self._state.began, self._state.subagent = began, subagent
+        session, cwd, branch, version = began
         return ev.Began(
             at,
             session=f"{session}/{line.agentId}" if subagent else session,
@@ -273,13 +273,13 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
         events: list[ev.Event] = []
         text = content if isinstance(content, str) else ""
         if isinstance(content, list):
-            said = []
+            texts = []
             for block in content:
                 if block.type == "tool_result":
                     self._result(block, at, events)
                 elif block.type == "text" and block.text:
-                    said.append(block.text)
-            text = "\n".join(said)
+                    texts.append(block.text)
+            text = "\n".join(texts)
         human = not (
             line.isMeta
             or line.isSidechain

@@ -21,8 +21,8 @@ def answered(
 
 
 def _answer_to(question: str, answer: str) -> str:
-    _, found, rest = answer.partition(f'"{question}"="')
-    if not found:
+    _, separator, rest = answer.partition(f'"{question}"="')
+    if not separator:
         return ""
     end = _ANSWER_ENDS.search(rest)
     return rest[: end.start()] if end else rest

@@ -96,10 +96,10 @@ class History:
             yield message, ended
 
     def _notice(self, words: str) -> None:
-        if found := _MODEL.search(words):
-            self.model = found[1]
-        if not self.cwd and (found := _CWD.search(words)):
-            self.cwd = found[1]
+        if match := _MODEL.search(words):
+            self.model = match[1]
+        if not self.cwd and (match := _CWD.search(words)):
+            self.cwd = match[1]
 
 
 def blocks_of(message: Record) -> list[Record]:
@@ -128,8 +128,8 @@ def asked(words: str) -> Iterator[str]:
 def spoken(words: str) -> str:
     """An answer without thoughts and, in the older notation, without the calls written into it."""
     words = _THOUGHT.sub("", words)
-    if found := _COMPLETED.search(words):
-        return found[1].strip()
+    if match := _COMPLETED.search(words):
+        return match[1].strip()
     cut = _CALL.search(words)
     return words[: cut.start()].strip() if cut else words.strip()
 
@@ -142,8 +142,8 @@ def verdict(at: float | None, call: str, action: Action, result: str | None) -> 
     if result.startswith(_DENIED) or stated.get("status") == "denied":
         return ToolResult(at, call, ok=False, text=excerpt(result), rejected=True)
     if action == "shell":
-        found = _EXIT.search(result[:600])
-        code = int(found[1]) if found else None
+        match = _EXIT.search(result[:600])
+        code = int(match[1]) if match else None
         return ToolResult(
             at, call, ok=None if code is None else code == 0, text=excerpt(result), exit_code=code
         )

@@ -153,14 +153,14 @@ class Screen:
             yield ev.ToolCall(at, self._name(), "execute_command", "shell", command)
             self._running = (self._name(), command, [])
             return
-        shown = object_in(words)
-        name = text_in(shown, "tool", "toolName", "type") or kind
+        fields = object_in(words)
+        name = text_in(fields, "tool", "toolName", "type") or kind
         action: ev.Action = "agent" if kind == "use_subagents" else SCREEN_TOOLS.get(name, "other")
         if kind == "browser_action_launch":
             action = "web"
-        target = text_in(shown, "path", "regex", "query", "uri", "content") if shown else words
+        target = text_in(fields, "path", "regex", "query", "uri", "content") if fields else words
         yield ev.ToolCall(at, self._name(), name, action, target, paths_of(action, target))
-        if name == "updateTodoList" and (items := todo_items(shown.get("todos"))):
+        if name == "updateTodoList" and (items := todo_items(fields.get("todos"))):
             yield ev.TodoList(at, items)
         yield from self._ended(at, self._name(), action, target)
 
@@ -173,8 +173,8 @@ class Screen:
         if result is None and printed:
             ended = ev.ToolResult(at, call, ok=None, text=excerpt("\n".join(printed)))
         yield ended
-        if ended.rejected and (said := denial_feedback(result)):
-            yield ev.UserTurn(at, said, feedback=True)
+        if ended.rejected and (feedback := denial_feedback(result)):
+            yield ev.UserTurn(at, feedback, feedback=True)
 
     def finish(self, at: float | None) -> Iterator[ev.Event]:
         """A command ends with the first message that is not its output."""
@@ -184,14 +184,14 @@ class Screen:
             yield from self._ended(at, call, "shell", command, printed)
 
     def _question(self, kind: str, words: str, at: float | None) -> Iterator[ev.Event]:
-        shown = object_in(words) if words.startswith("{") else {}
-        said = text_in(shown, "question", "response") or words
+        fields = object_in(words) if words.startswith("{") else {}
+        question = text_in(fields, "question", "response") or words
         self._calls += 1
         action: ev.Action = "ask" if kind == "followup" else "plan"
-        yield ev.ToolCall(at, self._name(), kind, action, said)
+        yield ev.ToolCall(at, self._name(), kind, action, question)
         yield ev.ToolResult(at, self._name(), ok=None)
-        if said and not self._subtask:
-            yield ev.AgentTurn(at, said)
+        if question and not self._subtask:
+            yield ev.AgentTurn(at, question)
 
 
 def conversation_events(task: str, history: History, subtask: bool) -> Iterator[ev.Event]:
@@ -205,14 +205,14 @@ def conversation_events(task: str, history: History, subtask: bool) -> Iterator[
             paths = paths_of(action, call.subject)
             yield ev.ToolCall(at, f"{task}:{number}", call.name, action, call.subject, paths)
             yield verdict(at, f"{task}:{number}", action, call.result)
-        said = "\n".join(
+        text = "\n".join(
             text_in(block, "text") for block in blocks_of(message) if block.get("type") == "text"
         )
         if subtask:
             continue
         if message.get("role") == "user":
-            yield from (ev.UserTurn(at, words) for words in asked(said))
-        elif words := spoken(said):
+            yield from (ev.UserTurn(at, words) for words in asked(text))
+        elif words := spoken(text):
             yield ev.AgentTurn(at, words)
 
 

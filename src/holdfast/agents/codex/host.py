@@ -136,13 +136,13 @@ def _fits(found: object, wanted: Mapping[str, Any]) -> bool:
 def _kept(found: object, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Our entry with what a person set there, as far as that can be written again."""
     theirs = found if isinstance(found, dict) and "command" in found else {}
-    known = {
+    existing = {
         name: value
         for name, value in theirs.items()
         if isinstance(value, str | bool | int | float | dict)
         or (isinstance(value, list) and all(isinstance(item, str) for item in value))
     }
-    return {**wanted, **known, **wanted}
+    return {**wanted, **existing, **wanted}
 
 
 def _with(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:

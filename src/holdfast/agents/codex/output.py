@@ -95,8 +95,8 @@ def answered(at: float | None, questions: Sequence[OpenQuestion], output: str) -
     """Each question with its answer: the tool answers `{"answers": {id: {"answers": [words]}}}`."""
     answers = record(object_in(output), "answers")
     for question in questions:
-        given = answers.get(question.id)
-        words = given.get("answers") if isinstance(given, dict) else given
+        reply = answers.get(question.id)
+        words = reply.get("answers") if isinstance(reply, dict) else reply
         spoken = words if isinstance(words, list) else [words]
         yield question.asked(at, ", ".join(word for word in spoken if isinstance(word, str)))
 

@@ -285,8 +285,8 @@ class CodexReading(JsonLinesReading[_Line, _State]):
             yield ev.Guided(at, words[:LONGEST_GUIDE])
         if not words or words.startswith(_NOT_HUMAN) or self._state.parent:
             return
-        other = self._state.said.pop(words, copy)
-        if other == copy:
+        earlier = self._state.said.pop(words, copy)
+        if earlier == copy:
             self._state.said[words] = copy
             self._state.words = ("", "")
             yield ev.UserTurn(at, words)

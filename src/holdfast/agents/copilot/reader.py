@@ -226,17 +226,17 @@ class CopilotReading(LineReading[Line, _State]):
         if name == "str_replace_editor" and arguments.get("command") == "view":
             action = "read"
         if name == "apply_patch":
-            made = patch_call(
+            call_event = patch_call(
                 at, call, name, text_in(arguments, "patch", "input") or string_in(data.arguments)
             )
         else:
-            made = tool_call(at, call, name, action, arguments)
+            call_event = tool_call(at, call, name, action, arguments)
         self._state.open_calls[call] = action
-        if action == "ask" and (asked := fields_in(arguments)):
-            self._state.questions[call] = asked
+        if action == "ask" and (questions := fields_in(arguments)):
+            self._state.questions[call] = questions
         if name in _LOOK_AFTER:
             self._state.polling[call] = text_in(arguments, "shellId")
-        yield from with_todos(made, arguments)
+        yield from with_todos(call_event, arguments)
 
     def _decided(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
         kind = text_in(object_in(data.result), "kind")
@@ -245,8 +245,8 @@ class CopilotReading(LineReading[Line, _State]):
         yield from tick(at)
 
     def _answered(self, line: Line, data: Data, at: float | None) -> Iterator[ev.Event]:
-        if asked := self._state.questions.pop(data.toolCallId or "", None):
-            yield from answered(at, asked, object_in(data.response).get("content"))
+        if questions := self._state.questions.pop(data.toolCallId or "", None):
+            yield from answered(at, questions, object_in(data.response).get("content"))
         else:
             yield from tick(at)
 
@@ -265,8 +265,8 @@ class CopilotReading(LineReading[Line, _State]):
         if shell and output.exit_code is not None:
             yield from self._ended(shell, output, at)
             output = ShellOutput("")
-        if (asked := state.questions.pop(call, None)) and data.success:
-            yield from answered(at, asked, answers_in(asked, text))
+        if (questions := state.questions.pop(call, None)) and data.success:
+            yield from answered(at, questions, answers_in(questions, text))
         code = data.shellExecution.exitCode if data.shellExecution else output.exit_code
         ok = code == 0 if data.success and code is not None else data.success
         rejected = call in state.declined or text_in(error, "code") in _REFUSED
@@ -281,8 +281,8 @@ class CopilotReading(LineReading[Line, _State]):
             rejected=rejected and not ok,
             own_fault=not ok and (action == "edit" or bool(shell)),
         )
-        if rejected and (said := _FEEDBACK.search(text)):
-            yield ev.UserTurn(at, said[1].strip(), feedback=True)
+        if rejected and (feedback := _FEEDBACK.search(text)):
+            yield ev.UserTurn(at, feedback[1].strip(), feedback=True)
 
     def _ended(self, shell: str, output: ShellOutput, at: float | None) -> Iterator[ev.Event]:
         """A command that ran on in the background has ended: the call that started it is answered now."""
@@ -335,10 +335,12 @@ class Copilot(LineAgent):
     def recognise(self, path: Path, head: bytes) -> bool:
         first = first_line(head)
         kind = first_object(head).get("type") or string_after("type", first[:200])
-        own = isinstance(kind, str) and kind.startswith(
+        is_copilot = isinstance(kind, str) and kind.startswith(
             ("session.", "user.message", "hook.", "system.message")
         )
-        return own and b'"data":' in first.replace(b'": ', b'":') and b'"format":"holdfast' not in first
+        return (
+            is_copilot and b'"data":' in first.replace(b'": ', b'":') and b'"format":"holdfast' not in first
+        )
 
 
 def usage_of(tokens: Tokens) -> ev.Usage:
@@ -354,7 +356,7 @@ def fields_in(arguments: Mapping[str, Any]) -> list[Field]:
     if isinstance(question, str) and question.strip():
         choices = arguments.get("choices")
         values = choices if isinstance(choices, list) else []
-        return [Field("", question, {one: one for one in values if isinstance(one, str)})]
+        return [Field("", question, {option: option for option in values if isinstance(option, str)})]
     properties = record(arguments.get("requestedSchema"), "properties")
     if not isinstance(message, str):
         return []
@@ -374,12 +376,12 @@ def _text(message: str, name: str, field: Mapping[str, Any]) -> str:
 
 
 def _shown(field: Mapping[str, Any]) -> dict[str, str]:
-    named, values, names = field.get("oneOf"), field.get("enum"), field.get("enumNames")
-    if isinstance(named, list):
-        pairs = [(choice.get("const"), choice.get("title")) for choice in records(named)]
+    one_of, values, names = field.get("oneOf"), field.get("enum"), field.get("enumNames")
+    if isinstance(one_of, list):
+        pairs = [(choice.get("const"), choice.get("title")) for choice in records(one_of)]
     elif isinstance(values, list):
-        shown = names if isinstance(names, list) and len(names) == len(values) else values
-        pairs = list(zip(values, shown, strict=True))
+        labels = names if isinstance(names, list) and len(names) == len(values) else values
+        pairs = list(zip(values, labels, strict=True))
     else:
         pairs = []
     return {value: name for value, name in pairs if isinstance(value, str) and isinstance(name, str)}
@@ -387,9 +389,11 @@ def _shown(field: Mapping[str, Any]) -> dict[str, str]:
 
 def answered(at: float | None, fields: Sequence[Field], content: object) -> Iterator[ev.Asked]:
     """Each field with what the person chose, as it was shown to them."""
-    for asked in fields:
-        options = tuple((name, "") for name in asked.shown.values())
-        yield ev.Asked(at, asked.text, options, _answer(asked, record(content).get(asked.name)), by="user")
+    for question in fields:
+        options = tuple((name, "") for name in question.shown.values())
+        yield ev.Asked(
+            at, question.text, options, _answer(question, record(content).get(question.name)), by="user"
+        )
 
 
 def answers_in(fields: Sequence[Field], text: str) -> dict[str, str]:
@@ -403,7 +407,9 @@ def _answer(field: Field, value: object) -> str:
         return "yes" if value else "no"
     chosen = value if isinstance(value, list) else [value]
     return ", ".join(
-        field.shown.get(str(one), str(one)) for one in chosen if isinstance(one, str | int | float)
+        field.shown.get(str(choice), str(choice))
+        for choice in chosen
+        if isinstance(choice, str | int | float)
     )
 
 

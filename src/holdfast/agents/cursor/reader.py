@@ -231,11 +231,11 @@ def folder_of(path: Path, head: bytes | None = None) -> str:
     spelling = _project_name(path)
     if not spelling:
         return ""
-    for place in named_paths(_ABSOLUTE.finditer(first_bytes(path, HEAD) if head is None else head)):
-        if spelt(place) == spelling:
-            return place
-    found = list(_on_disk(Path(path.anchor or "/"), spelling, [_MOST_LISTINGS]))
-    return str(found[0]) if len(found) == 1 else ""
+    for folder in named_paths(_ABSOLUTE.finditer(first_bytes(path, HEAD) if head is None else head)):
+        if spelt(folder) == spelling:
+            return folder
+    folders = list(_on_disk(Path(path.anchor or "/"), spelling, [_MOST_LISTINGS]))
+    return str(folders[0]) if len(folders) == 1 else ""
 
 
 def spelt(place: str) -> str:
@@ -279,10 +279,10 @@ def called(name: str, arguments: dict[str, Any], call: str, at: float | None) ->
     action = action_of(name)
     target = target_of(action, arguments) or text_in(arguments, "relativeWorkspacePath", "targetFile")
     if action == "edit" and not target:
-        made = patch_call(at, call, name, text_in(arguments, "patch", "input"))
+        call_event = patch_call(at, call, name, text_in(arguments, "patch", "input"))
     else:
-        made = tool_call(at, call, name, action, arguments, target)
-    return with_todos(made, arguments)
+        call_event = tool_call(at, call, name, action, arguments, target)
+    return with_todos(call_event, arguments)
 
 
 def used(tool: dict[str, Any], key: str, at: float | None) -> Iterator[ev.Event]:
@@ -297,13 +297,13 @@ def used(tool: dict[str, Any], key: str, at: float | None) -> Iterator[ev.Event]
     code = whole_number(result.get("exitCodeV2", result.get("exitCode")))
     rejected = decision == "rejected" or status in ("cancelled", "rejected") or result.get("rejected") is True
     ok = status in ("completed", "success") and not rejected and code in (None, 0)
-    shown = text_in(result, "output", "contents", "error") or str(tool.get("error") or "")
+    output = text_in(result, "output", "contents", "error") or str(tool.get("error") or "")
     action = action_of(name)
     yield ev.ToolResult(
         at,
         call,
         ok=ok,
-        text=excerpt(shown) if not ok or action == "shell" else "",
+        text=excerpt(output) if not ok or action == "shell" else "",
         exit_code=code,
         rejected=rejected,
         own_fault=not ok and not rejected and action == "edit",

@@ -111,14 +111,14 @@ def conversation(path: Path, identity: str) -> tuple[Composer, str, list[Bubble]
             )
         bubbles = composer.conversation or _stored_bubbles(database, identity, composer)
     folders = {} if (folder := named_folder(composer)) else _listed(path)
-    known = text_in(object_in(composer.workspaceIdentifier), "id")
-    return composer, folder or folders.get(identity) or folders.get(known, ""), bubbles
+    workspace = text_in(object_in(composer.workspaceIdentifier), "id")
+    return composer, folder or folders.get(identity) or folders.get(workspace, ""), bubbles
 
 
 def named_folder(composer: Composer) -> str:
     """The folder that the conversation itself names."""
-    place = record(object_in(composer.workspaceIdentifier), "uri")
-    return text_in(place, "fsPath", "path")
+    uri = record(object_in(composer.workspaceIdentifier), "uri")
+    return text_in(uri, "fsPath", "path")
 
 
 def _stored_bubbles(database: Database, identity: str, composer: Composer) -> list[Bubble]:
@@ -126,10 +126,10 @@ def _stored_bubbles(database: Database, identity: str, composer: Composer) -> li
     rows = database.rows(
         "SELECT key, value FROM cursorDiskKV WHERE key >= ? AND key < ?", start, start[:-1] + ";"
     )
-    found = {str(row["key"]).removeprefix(start): row["value"] for row in rows}
+    values = {str(row["key"]).removeprefix(start): row["value"] for row in rows}
     ordered: list[Bubble] = []
     for header in composer.fullConversationHeadersOnly or ():
-        value = found.get(header.bubbleId or "")
+        value = values.get(header.bubbleId or "")
         if value is not None:
             bubble = decoded(_bubbles, Raw(_bytes(value)), Bubble())
             bubble.bubbleId, bubble.type = header.bubbleId, bubble.type or header.type
@@ -178,5 +178,5 @@ def _local(address: str) -> str:
     parts = urlsplit(address)
     if parts.scheme != "file":
         return ""
-    place = unquote(parts.path)
-    return place[1:] if len(place) > 2 and place[2] == ":" else place  # /c:/Users/… on Windows
+    path = unquote(parts.path)
+    return path[1:] if len(path) > 2 and path[2] == ":" else path  # /c:/Users/… on Windows

@@ -78,9 +78,9 @@ def refs(git: Path, *patterns: str) -> list[Ref]:
 
 def blobs(git: Path, tree: str) -> Iterator[Blob]:
     for line in _output(git, "ls-tree", "-r", "-l", "-z", "--full-tree", tree).split(b"\0"):
-        if found := _TREE_LINE.fullmatch(line):
-            size = int(found[2]) if found[2] != b"-" else 0
-            yield Blob(found[1].decode(), size, found[3].decode("utf-8", "replace"))
+        if match := _TREE_LINE.fullmatch(line):
+            size = int(match[2]) if match[2] != b"-" else 0
+            yield Blob(match[1].decode(), size, match[3].decode("utf-8", "replace"))
 
 
 def contents(git: Path, identities: Iterable[str]) -> Iterator[bytes]:
@@ -178,7 +178,9 @@ class Kept(Struct):
     @property
     def stamp(self) -> int:
         """Another number for other contents: git has made the hashes already."""
-        return sum(int(piece.identity[:12], 16) for found in self.checkpoints for piece in found.pieces)
+        return sum(
+            int(piece.identity[:12], 16) for checkpoint in self.checkpoints for piece in checkpoint.pieces
+        )
 
 
 class CheckpointReading(ReadAnew):
@@ -192,11 +194,11 @@ class CheckpointReading(ReadAnew):
         if self._kept is None:
             self.warnings.append(Warned(f"git:{self._git}", 0, "gone", "the checkpoint is no longer there"))
             return
-        for found in self._worth_reading(self._kept.checkpoints):
+        for checkpoint in self._worth_reading(self._kept.checkpoints):
             try:
-                yield from self._read(found)
+                yield from self._read(checkpoint)
             except TranscriptError as error:
-                self.warnings.append(Warned(found.place, 0, "unreadable", error.problem))
+                self.warnings.append(Warned(checkpoint.place, 0, "unreadable", error.problem))
 
     def _worth_reading(self, checkpoints: list[Checkpoint]) -> list[Checkpoint]:
         """The newest, and older ones that are not its beginning. Whole documents are complete in the newest."""
@@ -207,8 +209,8 @@ class CheckpointReading(ReadAnew):
         for older in reversed(checkpoints[:-1]):
             start = start_of(self._git, older.pieces[0].identity, HEAD)
             if all(
-                older.size > newer.size or start[: len(known)] != known[: len(start)]
-                for newer, known in zip(chosen, starts, strict=True)
+                older.size > newer.size or start[: len(newer_start)] != newer_start[: len(start)]
+                for newer, newer_start in zip(chosen, starts, strict=True)
             ):
                 chosen.append(older)
                 starts.append(start)
@@ -289,13 +291,13 @@ class Entire(BaseReader):
 
     def sessions(self, path: Path, head: bytes) -> Iterable[Glance]:
         try:
-            found = self._checkpoints(path.parent)
+            by_session = self._checkpoints(path.parent)
         except TranscriptError:
             return ()
         cwd = work_tree_of(path.parent)
         return [
             Glance(cwd, kept.checkpoints[0].made or None, part=session, size=kept.size, changed=kept.stamp)
-            for session, kept in found.items()
+            for session, kept in by_session.items()
         ]
 
     def open(
@@ -307,27 +309,28 @@ class Entire(BaseReader):
     def _checkpoints(self, git: Path) -> dict[str, Kept]:
         """By session; listed again only when a ref has moved."""
         now = _checkpoint_refs(git)
-        known = self._listed.get(git)
-        if known is None or known[0] != now:
-            known = self._listed[git] = (now, _by_session(git, now))
-        return known[1]
+        cached = self._listed.get(git)
+        if cached is None or cached[0] != now:
+            cached = self._listed[git] = (now, _by_session(git, now))
+        return cached[1]
 
 
 def _checkpoint_refs(git: Path) -> list[Ref]:
     """Each distinct state once, the local name of it first."""
-    found = {ref.target: ref for ref in reversed(refs(git, *_PLACES)) if _REF.fullmatch(ref.name)}
-    return sorted(found.values(), key=lambda ref: ref.name)
+    by_target = {ref.target: ref for ref in reversed(refs(git, *_PLACES)) if _REF.fullmatch(ref.name)}
+    return sorted(by_target.values(), key=lambda ref: ref.name)
 
 
 def _by_session(git: Path, states: Iterable[Ref]) -> dict[str, Kept]:
     sessions: dict[str, dict[str, Checkpoint]] = {}
     for ref in states:
         for checkpoint in _listed(git, ref):
-            known = sessions.setdefault(checkpoint.session, {})
-            known.setdefault(checkpoint.pieces[-1].identity, checkpoint)  # one content may have several refs
+            checkpoints = sessions.setdefault(checkpoint.session, {})
+            # One content may have several refs.
+            checkpoints.setdefault(checkpoint.pieces[-1].identity, checkpoint)
     return {
-        session: Kept(sorted(found.values(), key=lambda checkpoint: (checkpoint.made, checkpoint.size)))
-        for session, found in sessions.items()
+        session: Kept(sorted(unique.values(), key=lambda checkpoint: (checkpoint.made, checkpoint.size)))
+        for session, unique in sessions.items()
     }
 
 
@@ -338,12 +341,12 @@ def _listed(git: Path, ref: Ref) -> Iterator[Checkpoint]:
         folder, _, name = blob.path.rpartition("/")
         if name == "metadata.json":
             notes[folder] = blob.identity
-        elif found := _TRANSCRIPT.fullmatch(blob.path):
-            transcripts.setdefault(folder, {})[int(found[2] or 0)] = blob
+        elif match := _TRANSCRIPT.fullmatch(blob.path):
+            transcripts.setdefault(folder, {})[int(match[2] or 0)] = blob
     folders = [folder for folder in transcripts if folder in notes]
-    known = dict(zip(folders, contents(git, [notes[folder] for folder in folders]), strict=True))
+    metadata = dict(zip(folders, contents(git, [notes[folder] for folder in folders]), strict=True))
     for folder, pieces in transcripts.items():
-        about: Record = object_in(known.get(folder, b"{}"))
+        about: Record = object_in(metadata.get(folder, b"{}"))
         ordered = tuple(pieces[number] for number in sorted(pieces))
         yield Checkpoint(
             session=text_in(about, "session_id") or ordered[0].identity,

@@ -58,11 +58,15 @@ class Gemini(json_hooks.HookHost):
         if not where.server:
             return (hooks,)
         text = file.text(hooks.after)
-        known = file.at(text, KEYS)
+        existing = file.at(text, KEYS)
         # Whether our tools run unasked (`trust`) is a person's to say.
-        wanted = {**self.server(where), **(known if isinstance(known, dict) else {}), **where.server_entry}
+        wanted = {
+            **self.server(where),
+            **(existing if isinstance(existing, dict) else {}),
+            **where.server_entry,
+        }
         return (
-            hooks if known == wanted else file.change(hooks.before, file.with_member(text, KEYS, wanted)),
+            hooks if existing == wanted else file.change(hooks.before, file.with_member(text, KEYS, wanted)),
         )
 
     def uninstall(self, where: Where, scope: Scope) -> tuple[Change, ...]:
@@ -80,10 +84,10 @@ class Gemini(json_hooks.HookHost):
 
     def entries(self, interpreter: str) -> dict[str, dict[str, Any]]:
         """With a name, which the client shows while a hook runs, in the place of its whole command."""
-        found = super().entries(interpreter)
-        for group in found.values():
+        groups = super().entries(interpreter)
+        for group in groups.values():
             group["hooks"] = [{"name": SERVER, **hook} for hook in group["hooks"]]
-        return found
+        return groups
 
     def server(self, where: Where) -> dict[str, Any]:
         return {**where.server_entry, **self.beside}
@@ -101,8 +105,10 @@ class Gemini(json_hooks.HookHost):
                 "gemini-extension.json": slash.as_json(manifest),
                 "hooks/hooks.json": slash.as_json({"hooks": slash.plugged(self.entries(where.interpreter))}),
                 **{
-                    f"commands/{slash.NAME}/{one.name}.toml": slash.gemini_toml(one, holdfast).encode()
-                    for one in slash.COMMANDS
+                    f"commands/{slash.NAME}/{command.name}.toml": slash.gemini_toml(
+                        command, holdfast
+                    ).encode()
+                    for command in slash.COMMANDS
                 },
                 f"skills/{slash.SKILL_NAME}/SKILL.md": slash.skill_markdown(holdfast).encode(),
             },

@@ -179,8 +179,8 @@ class GeminiReading(LineReading[_Record, _State]):
     def _other(self, message: _Record, at: float | None) -> Iterator[ev.Event]:
         text = spoken(parts_of(message.content)).strip()
         if message.type == "user":
-            shown = spoken(parts_of(message.displayContent))
-            yield from self._person(own_words(shown or text), at)
+            displayed = spoken(parts_of(message.displayContent))
+            yield from self._person(own_words(displayed or text), at)
         elif text in _CANCELLED:
             yield ev.Interruption(at)
         elif message.type == "error" and API_ERROR.search(text):
@@ -224,15 +224,15 @@ class GeminiReading(LineReading[_Record, _State]):
     def _call(self, call: _Call, at: float | None) -> Iterator[ev.Event]:
         name, identity = call.name or "", call.id or ""
         arguments = object_in(call.args)
-        made = described(name, arguments, identity, at)
+        call_event = described(name, arguments, identity, at)
         if self._new(identity, "called"):
-            yield from with_todos(made, arguments)
+            yield from with_todos(call_event, arguments)
         status = call.status or ""
         if status in ("success", "error", "cancelled") and self._new(identity, "answered"):
             text = answer_of(call.result)
             ended = seconds(call.timestamp) or at
-            yield judged(identity, made.action, status, text, ended)
-            if made.action == "ask":
+            yield judged(identity, call_event.action, status, text, ended)
+            if call_event.action == "ask":
                 yield from by_number(ended, questions_in(arguments), text)
             if status == "cancelled" and stopped(text):
                 yield ev.Interruption(ended)

@@ -218,10 +218,10 @@ def event_of(line: EventLine) -> model.Event:
 
 def schema() -> dict[str, object]:
     """The JSON Schema of one line; `generic_events.schema.json` is this, written down."""
-    made = msgspec.json.schema(Line)
+    generated = msgspec.json.schema(Line)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "urn:holdfast:events:1",
         "title": "One line of a holdfast-events-1 file",
-        **made,
+        **generated,
     }

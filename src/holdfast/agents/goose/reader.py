@@ -138,10 +138,10 @@ class GooseSession(StoredSession):
     def info(self) -> Record:
         with opened(self.path) as database:
             rows = database.rows("SELECT * FROM sessions WHERE id = ?", self.session)
-            found = rows[0] if rows else {}
-            if found.get("session_type") != "sub_agent":
-                return found
-            began = int(seconds(found.get("created_at")) or 0)
+            row = rows[0] if rows else {}
+            if row.get("session_type") != "sub_agent":
+                return row
+            began = int(seconds(row.get("created_at")) or 0)
             spawning = database.rows(
                 "SELECT session_id FROM messages WHERE role = 'assistant' AND session_id <> ?"
                 " AND created_timestamp BETWEEN ? AND ?"
@@ -152,7 +152,7 @@ class GooseSession(StoredSession):
                 began + 1,
                 *_SPAWNING,
             )
-        return {**found, "parent": str(spawning[0]["session_id"]) if spawning else ""}
+        return {**row, "parent": str(spawning[0]["session_id"]) if spawning else ""}
 
     def messages(self) -> Iterator[Record]:
         with opened(self.path) as database:

@@ -47,9 +47,9 @@ class OpenCode(BaseHost):
         if self._missing(file, where):
             text = _with_plugin(file, _without_plugin(file, text), entry(where.interpreter))
         if where.server:
-            known = file.at(text, TOOLS)
-            wanted = kept(known, server(where), "type", "command")
-            text = text if known == wanted else file.with_member(text, TOOLS, wanted)
+            existing = file.at(text, TOOLS)
+            wanted = kept(existing, server(where), "type", "command")
+            text = text if existing == wanted else file.with_member(text, TOOLS, wanted)
         return (file.change(data, text) if text != before else file.unchanged(data),)
 
     def uninstall(self, where: Where, scope: Scope) -> tuple[Change, ...]:
@@ -81,13 +81,13 @@ class OpenCode(BaseHost):
 
     def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
         fetched = (_folder(where) / "node_modules").is_dir()
-        told = keep_out_of_git(where, self._chosen(where, scope).path.name) if scope == "project" else ()
-        return told if fetched else (FETCHES, *told)
+        notes = keep_out_of_git(where, self._chosen(where, scope).path.name) if scope == "project" else ()
+        return notes if fetched else (FETCHES, *notes)
 
     def _missing(self, file: JsonFile, where: Where) -> bool:
         data = file.data()
         plugins = file.value(data).get("plugin") if data is not None else None
-        ours = [one for one in plugins if _is_ours(one)] if isinstance(plugins, list) else []
+        ours = [plugin for plugin in plugins if _is_ours(plugin)] if isinstance(plugins, list) else []
         return ours != [entry(where.interpreter)]
 
     def _files(self, where: Where, scope: Scope) -> Iterator[JsonFile]:
@@ -99,13 +99,13 @@ class OpenCode(BaseHost):
 
     def _chosen(self, where: Where, scope: Scope) -> JsonFile:
         """The existing file; in a repository, of the two that OpenCode reads, one that git does not track."""
-        known = {file.path.name: file for file in self._files(where, scope)}
-        there = [file for file in known.values() if file.linked or file.data() is not None]
-        mine = [file for file in there if scope == "user" or not _is_tracked(where, file)]
-        if mine or not there:
-            return mine[0] if mine else known.get(NEW, next(iter(known.values())))
-        missing = [file for file in known.values() if file not in there]
-        return missing[0] if missing else there[0]
+        by_name = {file.path.name: file for file in self._files(where, scope)}
+        existing = [file for file in by_name.values() if file.linked or file.data() is not None]
+        mine = [file for file in existing if scope == "user" or not _is_tracked(where, file)]
+        if mine or not existing:
+            return mine[0] if mine else by_name.get(NEW, next(iter(by_name.values())))
+        missing = [file for file in by_name.values() if file not in existing]
+        return missing[0] if missing else existing[0]
 
 
 HOST: Host = OpenCode()
@@ -143,8 +143,8 @@ def _with_plugin(file: JsonFile, text: str, plugin: list[Any]) -> str:
 
 
 def _without_plugin(file: JsonFile, text: str) -> str:
-    while (found := _first_of_ours(file.span(text))) is not None:
-        text = remove(text, *found)
+    while (position := _first_of_ours(file.span(text))) is not None:
+        text = remove(text, *position)
     return text
 
 

@@ -157,8 +157,8 @@ def _tool(part: Record, at: float | None) -> Iterator[ev.Event]:
 
 def _result(state: Record) -> str:
     """What a tool said. A remedy of ours stands below it, and must go before a long output is cut."""
-    said = text_in(state, "output")
-    return strip_ours(said).rstrip("\n") if MARK in said else said
+    output = text_in(state, "output")
+    return strip_ours(output).rstrip("\n") if MARK in output else output
 
 
 def _failed(call: str, action: ev.Action, problem: str, at: float | None) -> Iterator[ev.Event]:
@@ -200,14 +200,14 @@ class OpenCodeReading(StoreReading[Message]):
     def _events(self) -> Iterator[ev.Event]:
         info = self._store.info()
         subagent, headless = bool(text_in(info, "parentID")), forbids_questions(info)
-        named: str | None = None
+        last_provider: str | None = None
         for message, parts in self._store.messages():
             if self._counted(message):
                 continue
             cwd = text_in(record(message, "path"), "cwd") or text_in(info, "directory")
             provider = text_in(message, "providerID") or text_in(record(message, "model"), "providerID")
-            if provider != named:
-                named = provider
+            if provider != last_provider:
+                last_provider = provider
                 yield ev.Began(
                     seconds(record(message, "time").get("created")),
                     session=text_in(info, "id") or text_in(message, "sessionID"),
@@ -261,8 +261,10 @@ class OpenCode(DatabaseAgent):
         if _EXPORT.match(head):
             return Glance(directory, started)
         size, changed = tree_stamp(path, path.stem)
-        own = path.stat()
-        return Glance(directory, started, size=own.st_size + size, changed=max(own.st_mtime_ns, changed))
+        status = path.stat()
+        return Glance(
+            directory, started, size=status.st_size + size, changed=max(status.st_mtime_ns, changed)
+        )
 
     def stored(self, path: Path, part: str, claims: Claims) -> OpenCodeReading:
         return OpenCodeReading(DatabaseSession(path, part), claims)

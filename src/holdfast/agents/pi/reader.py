@@ -92,11 +92,11 @@ class PiReading(LineReading[_Line, _State]):
                     self._state.session = line.id
                     yield ev.Began(at, session=line.id, cwd=line.cwd or "", provider=line.provider or "")
                 continue
-            place = line.id or f"{self._state.session}#{self._lines.line}"
-            if self._claims.repeated(f"pi:{place}:{line.timestamp}"):
+            identity = line.id or f"{self._state.session}#{self._lines.line}"
+            if self._claims.repeated(f"pi:{identity}:{line.timestamp}"):
                 continue
             if line.type == "message" and line.message is not None:
-                yield from self._message(line.message, f"pi:{place}:{line.timestamp}", at)
+                yield from self._message(line.message, f"pi:{identity}:{line.timestamp}", at)
             elif line.type == "compaction":
                 yield ev.Compaction(at, line.summary or "")
             elif line.type == "model_change" and line.provider:

@@ -113,11 +113,11 @@ class QwenReading(LineReading[_Line, _State]):
 
     def _began(self, line: _Line, at: float | None) -> Iterator[ev.Event]:
         state = self._state
-        known = (line.sessionId or "", line.cwd or "", line.gitBranch or "", line.version or "")
-        if known == state.began or not known[0]:
+        began = (line.sessionId or "", line.cwd or "", line.gitBranch or "", line.version or "")
+        if began == state.began or not began[0]:
             return
-        state.began, state.subagent = known, bool(line.isSidechain and line.agentId)
-        session, cwd, branch, version = known
+        state.began, state.subagent = began, bool(line.isSidechain and line.agentId)
+        session, cwd, branch, version = began
         yield ev.Began(
             at,
             session=f"{session}/{line.agentId}" if state.subagent else session,
@@ -164,10 +164,10 @@ class QwenReading(LineReading[_Line, _State]):
         text = "\n".join(filter(None, (answer_of(response.response) for response in responses)))
         text = text or answer_of(result.error)
         action = self._state.open_calls.pop(call, "other")
-        shown = object_in(result.resultDisplay)
+        display = object_in(result.resultDisplay)
         status = result.status or ""
-        yield judged(call, action, status, text, at, whole_number(shown.get("exitCode")))
-        yield from by_words(at, self._state.asked.pop(call, ()), shown)
+        yield judged(call, action, status, text, at, whole_number(display.get("exitCode")))
+        yield from by_words(at, self._state.asked.pop(call, ()), display)
         if status == "cancelled" and stopped(text):
             yield ev.Interruption(at)
 

@@ -117,8 +117,8 @@ class ReasonixReading(LineReading[_Line, _State]):
     def _began(self, at: float | None) -> ev.Event:
         """Names are reused on other machines and in other projects: the first moment makes them one session's."""
         name, meta = session_name(self._path), _meta(self._path)
-        made = datetime.fromtimestamp(at, UTC).strftime("-%Y%m%d%H%M%S") if at is not None else ""
-        self._state.session = name + made
+        suffix = datetime.fromtimestamp(at, UTC).strftime("-%Y%m%d%H%M%S") if at is not None else ""
+        self._state.session = name + suffix
         return ev.Began(
             at,
             session=self._state.session,

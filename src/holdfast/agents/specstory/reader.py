@@ -85,8 +85,8 @@ def tool_events(block: str, call: str, at: float | None, agent: str) -> Iterator
 
 def _ended(output: str, stated: bool, call: str, at: float | None, *, says_so: bool) -> Iterator[ev.Event]:
     """Claude prefixes what went wrong; of the others only a stated exit code or error is known."""
-    found = _EXIT.match(output)
-    code = int(found[1] or found[2]) if found else None
+    match = _EXIT.match(output)
+    code = int(match[1] or match[2]) if match else None
     rejected = output.startswith(_REJECTED)
     refused = output.startswith("<tool_use_error>")
     failed = rejected or refused or stated or bool(code)
@@ -101,7 +101,7 @@ def _ended(output: str, stated: bool, call: str, at: float | None, *, says_so: b
 
 
 def _before_output(body: str) -> str:
-    return body[: found.start()] if (found := _FENCED.search(body)) else body
+    return body[: fence.start()] if (fence := _FENCED.search(body)) else body
 
 
 def _paths(action: ev.Action, body: str, output: str) -> tuple[str, ...]:
@@ -110,8 +110,8 @@ def _paths(action: ev.Action, body: str, output: str) -> tuple[str, ...]:
     if patched := patched_paths(body):
         return patched
     before = _before_output(body)
-    if named := _TITLED.search(before) or _INLINE.search(before):
-        return (named[1].strip().removeprefix("./"),)
+    if match := _TITLED.search(before) or _INLINE.search(before):
+        return (match[1].strip().removeprefix("./"),)
     written = _WRITTEN.search(output[:500])
     return (written[1].rstrip(".,"),) if written else ()
 
@@ -148,8 +148,8 @@ class Entry(Struct):
     @property
     def key(self) -> str:
         """The same in every version of the file: what was left out before it may differ."""
-        said = blake2b("\n".join(self.text + self.tools).encode("utf-8", "replace"), digest_size=8)
-        return f"{self.at or self.number}:{self.role}:{said.hexdigest()}"
+        digest = blake2b("\n".join(self.text + self.tools).encode("utf-8", "replace"), digest_size=8)
+        return f"{self.at or self.number}:{self.role}:{digest.hexdigest()}"
 
 
 class HistoryReading(ReadAnew):
@@ -159,19 +159,19 @@ class HistoryReading(ReadAnew):
 
     def events(self) -> Iterator[ev.Event]:
         source = self._source()
-        named = _SESSION.search(source)
-        if named is None:
+        header = _SESSION.search(source)
+        if header is None:
             self.warnings.append(Warned(str(self._path), 1, "no-session", "names no session, left out"))
             return
-        agent, session = agent_id(named[1]), named[2]
+        agent, session = agent_id(header[1]), header[2]
         began = False
         command_at: float | None = None
-        for entry in entries(source[named.end() :]):
+        for entry in entries(source[header.end() :]):
             if self._claims.foreign(f"specstory:{session}:{entry.key}"):
                 continue
             if not began:
                 began = True
-                at = entry.at or seconds(named[3] or "")
+                at = entry.at or seconds(header[3] or "")
                 yield ev.Began(at, session=session, agent=agent, cwd=project_of(self._path))
             yield from _events(
                 entry, session, agent, expanded=entry.at is not None and entry.at == command_at
@@ -207,8 +207,8 @@ class SpecStory(OneSessionPerFile):
         return bool(_SESSION.search(start)) and ("SpecStory" in start or "_**" in start)
 
     def glance(self, path: Path, head: bytes) -> Glance:
-        named = _SESSION.search(head[:4096].decode("utf-8-sig", "replace").replace("\r\n", "\n"))
-        return Glance(project_of(path), seconds(named[3] or "") if named else None)
+        header = _SESSION.search(head[:4096].decode("utf-8-sig", "replace").replace("\r\n", "\n"))
+        return Glance(project_of(path), seconds(header[3] or "") if header else None)
 
     def open(self, path: Path, offset: int, state: bytes, claims: Claims, part: str = "") -> HistoryReading:
         return HistoryReading(path, claims)
