@@ -60,11 +60,11 @@ class Forgetting:
 
     def count(self) -> dict[str, int]:
         """How much would be removed from each file. Writes nothing; raises StoreError if a file cannot be parsed."""
-        for path, shown in [*self._files(logs=False), *self._files(logs=True)]:
+        for path, relative in [*self._files(logs=False), *self._files(logs=True)]:
             if (data := files.read(path)) is not None:
-                self._note(shown, self._edit(shown, data)[1])
-        for path, shown, _ in self._ledgers():
-            self._note(shown, self._edit_ledger(files.read(path) or b"", path)[1])
+                self._note(relative, self._edit(relative, data)[1])
+        for path, relative, _ in self._ledgers():
+            self._note(relative, self._edit_ledger(files.read(path) or b"", path)[1])
         self._note("inbox", len(self._envelopes()))
         contents = self._versions.contents(self._versions.changes())
         self._note("history", sum(self._edit_version(file, data) != data for _, file, data in contents))
@@ -79,8 +79,8 @@ class Forgetting:
         self._replace_files(held, logs=False)
         self._lessons.apply(self._note, time.time())
         self._note("history", self._versions.rewrite(held, self._edit_version))
-        for path, shown, lock in self._ledgers():
-            self._note(shown, self._bury(path, lock))
+        for path, relative, lock in self._ledgers():
+            self._note(relative, self._bury(path, lock))
         names = sorted(path.parent.name for path in self._root.glob("projects/*/log.md"))
         logs = [MemoryStore(self.project, name) for name in names]
         by_hand = {log: {edited.session for edited in log.edited_entries()} for log in logs}
@@ -105,9 +105,9 @@ class Forgetting:
         return removed
 
     def _replace_files(self, held: Held, *, logs: bool) -> None:
-        for path, shown in self._files(logs=logs):
+        for path, relative in self._files(logs=logs):
             # An editor takes no lock: if a person saves the file in between, retry with the new content.
-            self._note(shown, files.until_undisturbed(partial(self._replace, held, path, shown)))
+            self._note(relative, files.until_undisturbed(partial(self._replace, held, path, relative)))
 
     def _replace(self, held: Held, path: Path, shown: str) -> int:
         before = files.read(path)
@@ -124,15 +124,15 @@ class Forgetting:
 
     def _files(self, *, logs: bool) -> Iterator[tuple[Path, str]]:
         """The logs, or every other file that may contain words of a session. Links are not followed."""
-        for path, shown in walk_memory(self._root):
-            treatment = kind_of(shown).forget
+        for path, relative in walk_memory(self._root):
+            treatment = kind_of(relative).forget
             managed = path.name in _MARKDOWN
-            if managed or treatment == "log" or shown.startswith("projects/"):
+            if managed or treatment == "log" or relative.startswith("projects/"):
                 self._refuse_foreign(path, is_file=managed or path.name == "log.md")
             if treatment in ("keep", "remove") or (treatment == "log") != logs:
                 continue
             if not path.is_symlink() and path.is_file():
-                yield path, shown
+                yield path, relative
 
     def _refuse_foreign(self, path: Path, *, is_file: bool) -> None:
         if path.is_symlink():
@@ -275,12 +275,12 @@ class Forgetting:
 
     def _remove_derived(self) -> None:
         """Removes derived files, and temporary files of crashed writers."""
-        for path, shown in walk_memory(self._root):
+        for path, relative in walk_memory(self._root):
             with contextlib.suppress(OSError):
                 abandoned = (
                     _TEMPORARY.fullmatch(path.name) and time.time() - path.stat().st_mtime > _ABANDONED_S
                 )
-                if abandoned or kind_of(shown).forget == "remove":
+                if abandoned or kind_of(relative).forget == "remove":
                     path.unlink()
 
 

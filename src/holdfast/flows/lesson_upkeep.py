@@ -209,7 +209,7 @@ class RecentSessions:
 def _unwanted(one: Lesson, lesson: Lesson, taken: Collection[str]) -> bool:
     """Whether a new rule is already in another lesson or was rejected. A lesson's own rule is always wanted."""
     rule = one.rules[0]
-    return rule not in lesson.rules and any(same_rule(rule, other) for other in taken)
+    return rule not in lesson.rules and any(same_rule(rule, taken_rule) for taken_rule in taken)
 
 
 def _done(before: Lesson, after: Lesson) -> Literal["rewritten", "kept"]:

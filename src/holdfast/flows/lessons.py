@@ -274,9 +274,9 @@ def _write(
     written: list[Lesson] = []
 
     def change(shelf: Shelf) -> Changes:
-        made = make(shelf.folder(place).get(name))
-        lesson = made if isinstance(made, Lesson) else made.lesson
-        content = made if isinstance(made, Lesson) else made.data
+        result = make(shelf.folder(place).get(name))
+        lesson = result if isinstance(result, Lesson) else result.lesson
+        content = result if isinstance(result, Lesson) else result.data
         written.append(lesson)
         rejected = shelf.choices.rejected_rules()
         readmitted = [

@@ -51,9 +51,9 @@ def open_place(machine: Machine, project: Project, wanted: str) -> Excerpt:
         raise UsageError("there is nothing to open", fix="Name an id or a file:line that a search has shown")
     if target.casefold().startswith(("l-", "lesson:")):
         return _lesson(machine, project, target.removeprefix("lesson:"))
-    for shown, path in (*memory_files(project), *_shared_ledger(project)):
-        if line := _line_of(target, project, shown, path):
-            return _excerpt(machine, shown, _text(project, path), line)
+    for label, path in (*memory_files(project), *_shared_ledger(project)):
+        if line := _line_of(target, project, label, path):
+            return _excerpt(machine, label, _text(project, path), line)
     if "/lessons/" in target:
         return _lesson(machine, project, Path(target).stem)
     if target.startswith(_HELD_BY_THE_INDEX) and (excerpt := _indexed(machine, project, target)):
@@ -153,15 +153,15 @@ _ABOUT = {
 
 
 def readable_files(project: Project) -> Iterator[Readable]:
-    for shown, path in memory_files(project):
+    for label, path in memory_files(project):
         if path.name in _ABOUT:
-            yield Readable(name=shown.removeprefix(f"{PLACE}/"), about=_ABOUT[path.name])
+            yield Readable(name=label.removeprefix(f"{PLACE}/"), about=_ABOUT[path.name])
 
 
 def read_whole(machine: Machine, project: Project, name: str) -> str:
     """A file of the memory. A long file is cut at the end, a long log at the start."""
-    for shown, path in memory_files(project):
-        if path.name in _ABOUT and shown == f"{PLACE}/{name}":
+    for label, path in memory_files(project):
+        if path.name in _ABOUT and label == f"{PLACE}/{name}":
             text = _redact(machine, _text(project, path))
             if path.name == "log.md" and len(text) > MOST_OF_FILE:
                 return f"… (only the end)\n{text[-MOST_OF_FILE:].partition(chr(10))[2]}"

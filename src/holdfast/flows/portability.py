@@ -250,12 +250,12 @@ class _Restoring:
     def _merge(self, stage: Path, incoming: Path, before: Taken) -> bool:
         transplant.write_sources(stage, before.sources)
         files.make_private(stage / "memory")
-        here, there = (transplant.at(self.project, folder / "memory") for folder in (stage, incoming))
+        target, source = (transplant.at(self.project, folder / "memory") for folder in (stage, incoming))
         title, group, now = self.project.title, new_group(), self.machine.now().timestamp()
-        union = Union(here, there, (title, self.manifest.title), group, now)
+        union = Union(target, source, (title, self.manifest.title), group, now)
         self.added = union.run([incoming / SHARED_LEDGER, stage / SHARED_LEDGER])
         if self.added.total:  # current.md summarises the other files
-            rewrite_current(MemoryStore(here, title, lambda: now, group), {}, now, REASON)
+            rewrite_current(MemoryStore(target, title, lambda: now, group), {}, now, REASON)
         return bool(self.added.total) and not self.dry_run
 
     def _add_shared_rows(self, incoming: Path) -> None:

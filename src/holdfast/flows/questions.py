@@ -113,7 +113,7 @@ def _from_record(memory: ProjectMemory, asked: str, meaning: Meanings) -> Reply:
 
 def _register(memory: ProjectMemory) -> list[Statement]:
     """Decisions, then the facts that were not retired."""
-    statements = [said for said in memory.statements("decision", "fact") if said.status != "retired"]
+    statements = [item for item in memory.statements("decision", "fact") if item.status != "retired"]
     return sorted(statements, key=lambda said: said.kind != "decision")
 
 

@@ -114,8 +114,8 @@ def look(
 
 def keep_fresh(machine: Machine, project: Project) -> None:
     """Scans what changed, in the background, unless the last scan was recent."""
-    known = store.load(project)
-    if not 0 <= machine.now().timestamp() - known.scanned_at < REST_S:
+    knowledge = store.load(project)
+    if not 0 <= machine.now().timestamp() - knowledge.scanned_at < REST_S:
         look(machine, project, keep=True)
 
 
@@ -179,7 +179,7 @@ def _writable(remembered: ScanState, clean: Callable[[str], str]) -> ScanState:
     return replace(
         remembered,
         configs={n: stamp for n, stamp in remembered.configs.items() if _may_be_kept(n, clean)},
-        files={n: known for n, known in remembered.files.items() if printable(n) and _may_be_kept(n, clean)},
+        files={n: state for n, state in remembered.files.items() if printable(n) and _may_be_kept(n, clean)},
     )
 
 
@@ -232,9 +232,9 @@ def _cleaned(machine: Machine, project: Project, items: Items) -> Items:
 
     A path is kept unchanged or left out.
     """
-    texts = [text for one in items.conventions for text in (one.pattern, one.example)]
-    texts += [evidence.field for one in items.conventions for evidence in one.evidence]
-    texts += [one.path for one in items.files]
+    texts = [text for item in items.conventions for text in (item.pattern, item.example)]
+    texts += [evidence.field for item in items.conventions for evidence in item.evidence]
+    texts += [item.path for item in items.files]
     machine.look_over(texts)
     clean: Callable[[str], str] = Denied(project.memory).cleaner(machine.clean)
 
@@ -243,22 +243,24 @@ def _cleaned(machine: Machine, project: Project, items: Items) -> Items:
 
     conventions = tuple(
         replace(
-            one,
-            pattern=clean(one.pattern),
-            example=clean(one.example),
+            item,
+            pattern=clean(item.pattern),
+            example=clean(item.example),
             evidence=tuple(
                 replace(evidence, field=clean(evidence.field))
-                for evidence in one.evidence
+                for evidence in item.evidence
                 if fit(evidence.path)
             ),
         )
-        for one in items.conventions
+        for item in items.conventions
     )
-    patterns = tuple(replace(one, files=tuple(filter(fit, one.files))) for one in items.patterns)
+    patterns = tuple(replace(item, files=tuple(filter(fit, item.files))) for item in items.patterns)
     notes = tuple(
-        replace(one, neighbours=tuple(filter(fit, one.neighbours))) for one in items.files if fit(one.path)
+        replace(item, neighbours=tuple(filter(fit, item.neighbours)))
+        for item in items.files
+        if fit(item.path)
     )
-    facts = tuple(replace(one, statement=clean(one.statement)) for one in items.facts)
+    facts = tuple(replace(item, statement=clean(item.statement)) for item in items.facts)
     return replace(items, conventions=conventions, patterns=patterns, files=notes, facts=facts)
 
 

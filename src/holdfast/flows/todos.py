@@ -43,9 +43,9 @@ def list_todos(
     projects. To-dos that a person added belong to all projects.
     """
     project = machine.project()
-    if name and name not in (known := {project.title, *known_projects(project)}):
+    if name and name not in (projects := {project.title, *known_projects(project)}):
         raise NotFound(
-            f"no project {name!r} in this repository", fix=f"There are: {', '.join(sorted(known))}"
+            f"no project {name!r} in this repository", fix=f"There are: {', '.join(sorted(projects))}"
         )
     store = memory_here(machine)
     file = store.current()

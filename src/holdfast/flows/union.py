@@ -106,9 +106,11 @@ class Union:
         for path in sorted(self.there.memory.glob("*.jsonl")):
             target = self.here.memory / path.name
             if target.exists():
-                known = set(files.read_lines(target))
+                known_lines = set(files.read_lines(target))
                 lines = [
-                    line for line in files.read_lines(path) if line.endswith(b"\n") and line not in known
+                    line
+                    for line in files.read_lines(path)
+                    if line.endswith(b"\n") and line not in known_lines
                 ]
                 if lines:
                     files.append(target, b"".join(lines), self.here.lock("memory"))
@@ -121,11 +123,11 @@ class Union:
         ours = self._store(self._title_here if name == self._title_there else name)
         entries = theirs.entries()
         self._warn(entries.problems)
-        known = {entry.session for entry in ours.entries().entries} | self._forgotten
+        known_sessions = {entry.session for entry in ours.entries().entries} | self._forgotten
         new = [
             self._denied.left_of(self._strip(entry))
             for entry in entries.entries
-            if entry.session not in known and entry.at is not None
+            if entry.session not in known_sessions and entry.at is not None
         ]
         if new:
             ours.record(*new)
@@ -137,10 +139,10 @@ class Union:
         file = theirs.facts()
         self._warn(file.problems)
         new, now = self._strip(file.reference), ours.facts().reference
-        known = {item.id for kept in now.facts for item in (kept.fact, *kept.was)}
-        known |= {decision.id for decision in now.decisions} | self._unwanted(ours)
-        facts = [kept for kept in new.facts if self._is_new(kept.fact, known)]
-        decisions = [decision for decision in new.decisions if self._is_new(decision, known)]
+        known_ids = {item.id for kept in now.facts for item in (kept.fact, *kept.was)}
+        known_ids |= {decision.id for decision in now.decisions} | self._unwanted(ours)
+        facts = [kept for kept in new.facts if self._is_new(kept.fact, known_ids)]
+        decisions = [decision for decision in new.decisions if self._is_new(decision, known_ids)]
 
         def merged(reference: Reference) -> Reference:
             return Reference(facts=(*reference.facts, *facts), decisions=(*reference.decisions, *decisions))
@@ -153,13 +155,15 @@ class Union:
     def _add_questions(self, theirs: MemoryStore, ours: MemoryStore) -> None:
         file = theirs.questions()
         self._warn(file.problems)
-        known = {question.id: question for question in ours.questions().questions}
+        known_questions = {question.id: question for question in ours.questions().questions}
         asked = [question for question in map(self._strip, file.questions) if self._denied.lets(question)]
-        new = [question for question in asked if question.id not in known.keys() | self._unwanted(ours)]
+        new = [
+            question for question in asked if question.id not in known_questions.keys() | self._unwanted(ours)
+        ]
         answered = {
             question.id: question
             for question in asked
-            if question.answer and question.id in known and known[question.id].open
+            if question.answer and question.id in known_questions and known_questions[question.id].open
         }
 
         def merged(questions: tuple[Question, ...]) -> Iterable[Question]:

@@ -1,1 +1,1 @@
-"""What a checkout and its git history say of themselves, and live context."""
+"""Knowledge about a repository from its checkout and git history, and live context."""

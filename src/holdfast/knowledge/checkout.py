@@ -22,7 +22,7 @@ from holdfast.core.reading import beginning_of
 MOST_NAMES = 400_000
 _MOST_BYTES = 60_000_000
 _SECONDS = 60.0
-LARGEST = 400_000  # a longer file is data or made by a tool
+LARGEST = 400_000  # a larger file is data or generated
 
 
 class FileListing(Struct, frozen=True):
@@ -42,7 +42,7 @@ class FileListing(Struct, frozen=True):
 
 
 def listed(root: Path) -> FileListing:
-    """The names of all files; UsageError where there is no work tree to look at."""
+    """The names of all files. Raises UsageError if there is no work tree."""
     if (
         not os.path.lexists(root / ".git")
         and (root / "HEAD").is_file()
@@ -83,10 +83,10 @@ def index_stamp(root: Path) -> str:
     """What changes with the list of tracked files: where it is the same, git need not be asked; '' without an index."""
     checkout = checkout_at(str(root))
     try:
-        found = os.stat(os.path.join(checkout.private, "index")) if checkout else None
+        status = os.stat(os.path.join(checkout.private, "index")) if checkout else None
     except (OSError, ValueError):
         return ""
-    return f"{found.st_mtime_ns}:{found.st_size}:{found.st_ino}" if found else ""
+    return f"{status.st_mtime_ns}:{status.st_size}:{status.st_ino}" if status else ""
 
 
 class FileStamp(Struct, frozen=True, array_like=True):
@@ -97,18 +97,18 @@ class FileStamp(Struct, frozen=True, array_like=True):
 
 
 def stamp_of(root: str, name: str) -> FileStamp | None:
-    """None for what is gone, is a link, or is no regular file: such things are not read."""
+    """The stamp of a file; None for a missing file, a link or anything else that is not read."""
     try:
-        found = os.lstat(f"{root}/{name}")
+        status = os.lstat(f"{root}/{name}")
     except (OSError, ValueError):
         return None
-    return FileStamp(found.st_mtime_ns, found.st_size) if stat.S_ISREG(found.st_mode) else None
+    return FileStamp(status.st_mtime_ns, status.st_size) if stat.S_ISREG(status.st_mode) else None
 
 
 def bytes_of(root: Path, name: str, most: int = LARGEST) -> bytes | None:
     """The content of a regular file inside the checkout; None when it is too large, binary, a link or gone."""
-    found = beginning_of(f"{root}/{name}", most + 1, follow=False)
-    return None if found is None or found[1] > most or b"\0" in found[0][:8000] else found[0]
+    content = beginning_of(f"{root}/{name}", most + 1, follow=False)
+    return None if content is None or content[1] > most or b"\0" in content[0][:8000] else content[0]
 
 
 def text_of(root: Path, name: str, most: int = LARGEST) -> str:
@@ -117,7 +117,7 @@ def text_of(root: Path, name: str, most: int = LARGEST) -> str:
 
 
 def printable(name: str) -> bool:
-    """Whether a name can be written down: one that is not UTF-8 cannot, and is counted but not named."""
+    """Whether a name is valid UTF-8; other names are counted but not shown."""
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:

@@ -29,8 +29,8 @@ def changed_together(root: Path) -> tuple[dict[str, dict[str, float]], bool]:
         alone.update(files)
         if len(files) <= _MOST_FILES:
             pairs.update(permutations(sorted(files), 2))
-    found: dict[str, dict[str, float]] = defaultdict(dict)
-    for (one, other), count in pairs.items():
+    shares: dict[str, dict[str, float]] = defaultdict(dict)
+    for (path, neighbour), count in pairs.items():
         if count >= _LEAST_COMMITS:
-            found[one][other] = count / (alone[one] + 1)
-    return dict(found), not answer.late
+            shares[path][neighbour] = count / (alone[path] + 1)
+    return dict(shares), not answer.late

@@ -1,4 +1,4 @@
-"""Live context as it is shown: a line for each source and each change, or all of it as JSON."""
+"""Output of live context: a line for each source and each change, or all of it as JSON."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def rows(
     registry: Registry, entries: Mapping[str, ContextEntry], errors: Mapping[str, str]
 ) -> list[tuple[str, str]]:
     """Key and one line for each source that has something to say or has failed."""
-    found = []
+    lines = []
     for key in registry.keys:
         entry = entries.get(key)
         text = _summary(registry, key, entry) if entry and entry.value else ""
         if key in errors:
             text = f"error: {errors[key]}" + (f" (before: {text})" if text else "")
-        found.append((key, text))
-    return [(key, text) for key, text in found if text]
+        lines.append((key, text))
+    return [(key, text) for key, text in lines if text]
 
 
 def _summary(registry: Registry, key: str, entry: ContextEntry) -> str:
@@ -67,11 +67,11 @@ def as_json(
     since: float | None,
     only: str = "",
 ) -> dict[str, object]:
-    said = dict(rows(registry, entries, {}))
+    summaries = dict(rows(registry, entries, {}))
     sources = [
         {
             "key": key,
-            "summary": said.get(key, ""),
+            "summary": summaries.get(key, ""),
             "value": entries[key].value if key in entries else {},
             "loaded": moment(entries[key].at) if key in entries else None,
             "error": errors.get(key),
@@ -140,5 +140,5 @@ def table(lines: Sequence[tuple[str, str]], width: int | None = None) -> str:
     """Aligned plain text; cut to a terminal's width where there is one."""
     first = max((len(key) for key, _ in lines), default=0)
     room = max((width or 0) - first - 2, 20)
-    shown = [(key, text if width is None else one_line(text, room)) for key, text in lines]
-    return "".join(f"{key:<{first}}  {text}\n" for key, text in shown)
+    cut_lines = [(key, text if width is None else one_line(text, room)) for key, text in lines]
+    return "".join(f"{key:<{first}}  {text}\n" for key, text in cut_lines)

@@ -19,15 +19,15 @@ def convention(
     counter: int = 0,
 ) -> Convention:
     """A convention that the scan found."""
-    shown = tuple(dict.fromkeys(place for place in evidence if printable(place.path)))[:_MOST_EVIDENCE]
+    places = tuple(dict.fromkeys(place for place in evidence if printable(place.path)))[:_MOST_EVIDENCE]
     return Convention(
         category=category,
         pattern=pattern,
         example=example,
         confidence=round(min(max(confidence, 0.0), 0.99), 2),
-        count=count or len(shown),
+        count=count or len(places),
         counter=counter,
-        evidence=shown,
+        evidence=places,
         scope=scope,
         by=SCAN,
     )

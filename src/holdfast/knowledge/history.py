@@ -17,13 +17,13 @@ from holdfast.model.knowledge import Convention, Evidence
 MOST_COMMITS = 600
 _MOST_BYTES = 12_000_000
 _SECONDS = 6.0
-_BULK = 40  # a commit that touches more says nothing about which files belong together
+_BULK = 40  # a commit with more files does not show which files belong together
 _HALF_LIFE_DAYS = 90.0
 _MOST_NEIGHBOURS = 4
 _CONVENTIONAL = lazy_regex(
     r"(?:feat|fix|chore|docs|refactor|test|tests|build|ci|perf|style|revert|deps|release|wip)(?:\([^)]+\))?!?: \S"
 )
-# How a subject line begins, the more particular form first.
+# The start of a subject line, the more specific form first.
 _PREFIXES = {
     "Conventional Commits (type(scope): subject)": _CONVENTIONAL,
     "ticket first (ABC-123: subject)": lazy_regex(r"\[?[A-Z][A-Z0-9]+-\d+\]?[: ]"),
@@ -68,7 +68,7 @@ _EVERYWHERE = lazy_regex(
 
 
 class GitHistory(Struct, frozen=True):
-    """What git's log shows. `whole` is False where the pass was cut off by its bounds."""
+    """The result of reading git's log. `whole` is False if a limit cut it off."""
 
     commits: int = 0
     subjects: tuple[str, ...] = ()
@@ -109,13 +109,13 @@ def history_of(root: Path, head: str) -> GitHistory:
     entries = answer.data.split(b"\x02")[1:]
     for entry in entries if answer.whole else entries[:-1]:
         head_part, _, files = entry.partition(b"\x03")
-        told = head_part.split(b"\x01")
-        if len(told) < 3 or not told[0].strip().isdigit():
+        fields = head_part.split(b"\x01")
+        if len(fields) < 3 or not fields[0].strip().isdigit():
             continue
-        when = int(told[0])
+        when = int(fields[0])
         newest = max(newest, when)
-        subjects.append(told[1].decode("utf-8", "replace").strip())
-        signed += bool(told[2].strip(b"\0 \n"))
+        subjects.append(fields[1].decode("utf-8", "replace").strip())
+        signed += bool(fields[2].strip(b"\0 \n"))
         names = [os.fsdecode(name) for name in files.strip(b"\n\0").split(b"\0") if name]
         if not names or len(names) > _BULK:
             continue
@@ -126,7 +126,9 @@ def history_of(root: Path, head: str) -> GitHistory:
             heat[name] = heat.get(name, 0.0) + weight
         if len(names) <= 12:
             for name in names:
-                pairs.setdefault(name, Counter()).update(other for other in names if other != name)
+                pairs.setdefault(name, Counter()).update(
+                    neighbour for neighbour in names if neighbour != name
+                )
     return GitHistory(
         commits=len(subjects),
         subjects=tuple(subjects),
@@ -134,18 +136,18 @@ def history_of(root: Path, head: str) -> GitHistory:
         changes=dict(changes),
         heat=heat,
         together={
-            name: _neighbours(found, changes, name) for name, found in pairs.items() if changes[name] >= 3
+            name: _neighbours(counts, changes, name) for name, counts in pairs.items() if changes[name] >= 3
         },
         whole=answer.whole,
     )
 
 
 def _neighbours(found: Counter[str], changes: Counter[str], name: str) -> tuple[str, ...]:
-    """Those in at least three commits and a third of the commits with this file."""
+    """The files in at least three commits, and a third of all commits, with this file."""
     close = [
-        other
-        for other, times in found.most_common(12)
-        if times >= 3 and times >= changes[name] / 3 and not _EVERYWHERE.search(other)
+        neighbour
+        for neighbour, times in found.most_common(12)
+        if times >= 3 and times >= changes[name] / 3 and not _EVERYWHERE.search(neighbour)
     ]
     return tuple(close[:_MOST_NEIGHBOURS])
 
@@ -156,7 +158,7 @@ def commit_conventions(history: GitHistory) -> list[Convention]:
         return []
     total = len(subjects)
     where = Evidence(".git", "log")
-    found: list[Convention] = []
+    conventions: list[Convention] = []
     prefixed = (
         (label, [subject for subject in subjects if expression.match(subject)])
         for label, expression in _PREFIXES.items()
@@ -174,12 +176,12 @@ def commit_conventions(history: GitHistory) -> list[Convention]:
         count = len(kept) if prefix else len(imperative) if in_mood else numbered
         example = [*kept, *imperative, *subjects][0][:90]
         pattern = ", ".join(parts)
-        found.append(of_counts("commit_style", pattern, count, total - count, where, example=example))
+        conventions.append(of_counts("commit_style", pattern, count, total - count, where, example=example))
     elif sum(bool(_CONVENTIONAL.match(subject)) for subject in subjects) < 0.3 * total:
         pattern, example = "plain subject lines, no prefix", subjects[0][:90]
-        found.append(convention("commit_style", pattern, 0.6, where, example=example, count=total))
+        conventions.append(convention("commit_style", pattern, 0.6, where, example=example, count=total))
     if history.signed >= 0.7 * history.commits:
-        found.append(
+        conventions.append(
             convention(
                 "commit_sign_off",
                 "Signed-off-by in every commit (DCO)",
@@ -189,7 +191,7 @@ def commit_conventions(history: GitHistory) -> list[Convention]:
                 counter=history.commits - history.signed,
             )
         )
-    return found
+    return conventions
 
 
 def _is_imperative(subject: str) -> bool:

@@ -1,4 +1,4 @@
-"""How code is written: imports, error handling, typing, docstrings."""
+"""Coding idioms: imports, error handling, typing, docstrings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from holdfast.model.knowledge import Convention, Evidence
 
 
 class Idiom(Struct, frozen=True):
-    """One way of writing: what speaks for it and against it, and how much of either makes it a convention.
+    """One idiom: the signs for and against it, and how many of them make it a convention.
 
     Counts are named: `files:SIGN` is how many files show a sign, `times:SIGN` how often it comes, `program:SIGN` the
     same in the program alone, `without:SIGN` how many files do not show it; any other name is counted by `_special`.
@@ -30,7 +30,7 @@ class Idiom(Struct, frozen=True):
     least: float = 0.7
     few: int = 8
     sign: str = ""  # shown by files with this sign; that of `count` unless said
-    needs: str = ""  # a dependency without which it says nothing
+    needs: str = ""  # a dependency without which it means nothing
 
 
 _ERRORS = ("error_handling", "own exception classes", "files:own_errors")
@@ -108,12 +108,12 @@ _NODE = frozenset(
 
 
 def idiom_conventions(ground: Ground, seen: Mapping[str, SourceSigns]) -> list[Convention]:
-    found: list[Convention] = []
+    conventions: list[Convention] = []
     for language in ground.main:
-        own = {path: one for path, one in seen.items() if one.language == language}
-        if len(own) >= 2:
-            found.extend(_shown(ground, language, own))
-    return found
+        files = {path: file for path, file in seen.items() if file.language == language}
+        if len(files) >= 2:
+            conventions.extend(_shown(ground, language, files))
+    return conventions
 
 
 def _shown(ground: Ground, language: str, own: Mapping[str, SourceSigns]) -> Iterator[Convention]:
@@ -131,7 +131,7 @@ def _shown(ground: Ground, language: str, own: Mapping[str, SourceSigns]) -> Ite
         ):
             continue
         sign = idiom.sign or idiom.count.partition(":")[2]
-        places = [path for path, one in own.items() if not sign or sign in one.signs][:2]
+        places = [path for path, file in own.items() if not sign or sign in file.signs][:2]
         yield of_counts(
             idiom.category,
             idiom.pattern.replace("{ending}", ending),
@@ -145,16 +145,18 @@ def _shown(ground: Ground, language: str, own: Mapping[str, SourceSigns]) -> Ite
 
 def _counted(own: Mapping[str, SourceSigns]) -> Counter[str]:
     counts: Counter[str] = Counter()
-    for one in own.values():
-        for sign, times in one.signs.items():
+    for file in own.values():
+        for sign, times in file.signs.items():
             counts[f"files:{sign}"] += 1
             counts[f"times:{sign}"] += times
-            counts[f"program:{sign}"] += 0 if one.is_test else times
+            counts[f"program:{sign}"] += 0 if file.is_test else times
     for sign in ("license", "frozen"):
         counts[f"without:{sign}"] = len(own) - counts[f"files:{sign}"]
     for group in _GROUPS:
         for sign in group:
-            counts[f"not:{sign}"] = sum(counts[f"files:{other}"] for other in group if other != sign)
+            counts[f"not:{sign}"] = sum(
+                counts[f"files:{other_sign}"] for other_sign in group if other_sign != sign
+            )
     counts["panics"] = counts["program:unwrap"] + counts["program:panic"]
     counts["named_import"] = counts["times:import"] - counts["times:wildcard_import"]
     return counts
@@ -164,10 +166,10 @@ def _of_python(_: str, own: Mapping[str, SourceSigns], counts: Counter[str]) -> 
     top = {path.split("/")[0] for path in own if path.count("/")} | {
         path.split("/")[1] for path in own if path.startswith("src/") and path.count("/") > 1
     }
-    program = [one for one in own.values() if not one.is_test]
-    for one in program:
-        counts["relative"] += sum(name.startswith(".") for name in one.imports)
-        counts["absolute"] += sum(name.partition(".")[0] in top and "." in name for name in one.imports)
+    program = [file for file in own.values() if not file.is_test]
+    for file in program:
+        counts["relative"] += sum(name.startswith(".") for name in file.imports)
+        counts["absolute"] += sum(name.partition(".")[0] in top and "." in name for name in file.imports)
     typed, every = counts["program:typed_def"], counts["program:any_def"]
     counts["typed"], counts["untyped"] = min(typed, every), max(every - typed, 0)
     counts["no_future"] = max(len(program) - counts["files:future_annotations"], 0)
@@ -177,7 +179,7 @@ def _of_python(_: str, own: Mapping[str, SourceSigns], counts: Counter[str]) -> 
 
 def _of_javascript(language: str, own: Mapping[str, SourceSigns], counts: Counter[str]) -> str:
     endings: Counter[str] = Counter()
-    for name in (name for one in own.values() for name in one.imports):
+    for name in (name for file in own.values() for name in file.imports):
         if name.startswith("."):
             counts["relative"] += 1
             if ending := re.search(r"\.[cm]?[jt]sx?$", name):

@@ -22,7 +22,7 @@ _NOT_READ = "(not read: "
 
 
 class TextFile:
-    """A file to be read; `reason` says why it is not."""
+    """A file to read; `reason` says why it is not read."""
 
     __slots__ = ("path", "reason", "shown")
 
@@ -33,20 +33,20 @@ class TextFile:
 
 
 class TextFiles(ContextSource):
-    """A source that is a list of text files; its value has a text for each."""
+    """A source that consists of text files; its value has a text for each."""
 
     def files(self, here: Here) -> list[TextFile]:
         raise NotImplementedError
 
     def stamp(self, here: Here) -> str:
-        parts = [f"{found.shown}={found.reason or stamp_of(found.path)}" for found in self.files(here)]
+        parts = [f"{file.shown}={file.reason or stamp_of(file.path)}" for file in self.files(here)]
         return "\n".join(parts) or "none"
 
     def load(self, here: Here) -> Value:
-        found = self.files(here)
-        value = {one.shown: _text(one) for one in found[:MOST_FILES]}
-        if len(found) > MOST_FILES:
-            value["…"] = f"{_NOT_READ}{counted(len(found) - MOST_FILES, 'more file')})"
+        text_files = self.files(here)
+        value = {file.shown: _text(file) for file in text_files[:MOST_FILES]}
+        if len(text_files) > MOST_FILES:
+            value["…"] = f"{_NOT_READ}{counted(len(text_files) - MOST_FILES, 'more file')})"
         return value
 
     def summary(self, value: Value) -> str:
@@ -85,23 +85,23 @@ def _extent(text: str) -> str:
 
 
 def _difference(old: str, new: str) -> str:
-    """`2 lines new (Run make lint; …), 1 gone`: by what the lines say, wherever they stand."""
+    """`2 lines new (Run make lint; …), 1 gone`: compares the lines as sets, whatever their order."""
     was, now = old.splitlines(), new.splitlines()
-    known, left = set(was), set(now)
-    added = [line for line in now if line.strip() and line not in known]
-    gone = [line for line in was if line.strip() and line not in left]
+    earlier, later = set(was), set(now)
+    added = [line for line in now if line.strip() and line not in earlier]
+    removed = [line for line in was if line.strip() and line not in later]
     parts = []
     if added:
-        shown = "; ".join(one_line(line, 60) for line in added[:_SHOWN_LINES])
+        excerpt = "; ".join(one_line(line, 60) for line in added[:_SHOWN_LINES])
         parts.append(
-            f"{counted(len(added), 'line')} new ({shown}{'; …' if len(added) > _SHOWN_LINES else ''})"
+            f"{counted(len(added), 'line')} new ({excerpt}{'; …' if len(added) > _SHOWN_LINES else ''})"
         )
-    if gone:
-        parts.append(f"{counted(len(gone), 'line')} gone")
+    if removed:
+        parts.append(f"{counted(len(removed), 'line')} gone")
     return ", ".join(parts) or "the same lines in another order"
 
 
-# Folders all of whose files are instructions.
+# Folders that contain only instructions.
 FOLDERS = (
     (".cursor/rules", (".mdc", ".md")),
     (".windsurf/rules", (".md",)),
@@ -131,12 +131,12 @@ class InstructionsSource(TextFiles):
     key = "core/instructions"
 
     def files(self, here: Here) -> list[TextFile]:
-        found: dict[str, TextFile] = {}  # by the real path: CLAUDE.md is often a link to AGENTS.md
-        for shown, path, inside in _places(here):
-            if len(found) > MOST_FILES:
+        by_path: dict[str, TextFile] = {}  # by the real path: CLAUDE.md is often a link to AGENTS.md
+        for label, path, inside in _places(here):
+            if len(by_path) > MOST_FILES:
                 break
-            _take(found, TextFile(shown, path), inside, here.root, depth=0)
-        return list(found.values())
+            _take(by_path, TextFile(label, path), inside, here.root, depth=0)
+        return list(by_path.values())
 
     def render(self, value: Value) -> str:
         nearest: dict[str, str] = {}
@@ -150,7 +150,7 @@ class InstructionsSource(TextFiles):
 
 
 def _places(here: Here) -> Iterator[tuple[str, str, str]]:
-    """How a file is called, its path, and the folder that it must not lead out of."""
+    """The display name of a file, its path, and the folder that it must be in."""
     for directory in _upwards(here.cwd, here.root):
         for name in GUIDES:
             path = os.path.join(directory, *name.split("/"))
@@ -165,19 +165,19 @@ def _places(here: Here) -> Iterator[tuple[str, str, str]]:
         base = here.env.get(variable, "") if variable else ""
         path = os.path.join(base or os.path.join(here.home, *folder.split("/")), name)
         if is_file(path):
-            shown = _shown(path, here.home)
-            # People keep such files in a folder of their own and link to them from here.
-            yield (shown if os.path.isabs(shown) else f"~/{shown}"), path, base or here.home
+            label = _shown(path, here.home)
+            # A personal file is often a link to another folder.
+            yield (label if os.path.isabs(label) else f"~/{label}"), path, base or here.home
 
 
 def _upwards(cwd: str, root: str) -> list[str]:
-    found = [cwd]
-    while found[-1] != root and len(found) < _MOST_LEVELS:
-        parent = os.path.dirname(found[-1])
-        if parent == found[-1]:
+    folders = [cwd]
+    while folders[-1] != root and len(folders) < _MOST_LEVELS:
+        parent = os.path.dirname(folders[-1])
+        if parent == folders[-1]:
             return [cwd]  # the current directory is not below the root: only itself counts
-        found.append(parent)
-    return found
+        folders.append(parent)
+    return folders
 
 
 def _take(found: dict[str, TextFile], one: TextFile, inside: str, root: str, depth: int) -> None:
@@ -193,17 +193,17 @@ def _take(found: dict[str, TextFile], one: TextFile, inside: str, root: str, dep
         return
     found[real] = one
     if depth == _DEEPEST_IMPORT or inside != root:
-        return  # a person's own file may import files from anywhere: these are not read
+        return  # imports of a personal file are not read: they may point anywhere
     text = text_of(real)
     for name in _imports(text) if text and "@" in text else ():
         path = os.path.normpath(os.path.join(os.path.dirname(one.path), *name.split("/")))
-        # What leads out of the repository is left alone, whether by its name or by a link.
+        # A file outside the repository is not read, whether by its name or through a link.
         if is_inside(path, root) and os.path.isfile(path):
             _take(found, TextFile(_shown(path, root), path), root, root, depth + 1)
 
 
 def _imports(text: str) -> list[str]:
-    """`@docs/rules.md` as Claude and Gemini take it: a word of its own, not in code."""
+    """Imports such as `@docs/rules.md`, as Claude and Gemini parse them: a separate word, not in code."""
     names = []
     fenced = False
     for line in text.split("\n"):

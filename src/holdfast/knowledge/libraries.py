@@ -1,4 +1,4 @@
-"""The library chosen for a job where several are common: from manifests, weighed by how many files import it."""
+"""The library chosen for a job that several could do: from manifests, weighted by the number of importing files."""
 
 from __future__ import annotations
 
@@ -116,22 +116,22 @@ json: nlohmann_json=nlohmann/json:nlohmann rapidjson
 _JOBS["typescript"] = _JOBS["javascript"]
 _JOBS["kotlin"] = _JOBS["java"]
 _JOBS["c"] = _JOBS["cpp"]
-_STANDARD = {"log/slog": "go", "argparse": "python"}  # chosen though no manifest names it
+_STANDARD = {"log/slog": "go", "argparse": "python"}  # in the standard library: no manifest names them
 _OF_TESTS = frozenset({"test_helpers", "mocking", "property_tests", "e2e_tool"})
 _SEVERAL = frozenset({"test_helpers", "mocking", "terminal", "error_library", "database", "serialization"})
 
 
 def library_conventions(ground: Ground, seen: Mapping[str, SourceSigns]) -> list[Convention]:
-    found: dict[tuple[str, str], Convention] = {}
+    conventions: dict[tuple[str, str], Convention] = {}
     for language in ground.main[:3]:
-        files = {path: one.imports for path, one in seen.items() if one.language == language}
+        files = {path: file.imports for path, file in seen.items() if file.language == language}
         program = {path: imports for path, imports in files.items() if not seen[path].is_test}
         for line in _JOBS.get(language, "").strip().splitlines() if files else ():
             job, _, names = line.partition(": ")
             among = files if job in _OF_TESTS else program
-            for made in _chosen(ground, job, names.split(), among, language):
-                found.setdefault((made.category, made.pattern), made)
-    return list(found.values())
+            for choice in _chosen(ground, job, names.split(), among, language):
+                conventions.setdefault((choice.category, choice.pattern), choice)
+    return list(conventions.values())
 
 
 def _chosen(
@@ -140,40 +140,42 @@ def _chosen(
     several = job in _SEVERAL
     uses: list[tuple[int, str, Evidence, list[str]]] = []
     for word in names:
-        named, _, module = word.partition(":")
-        dependency, _, label = named.partition("=")
+        spec, _, module = word.partition(":")
+        dependency, _, label = spec.partition("=")
         versions = (f"{dependency}/v{n}" for n in range(2, 12) if language == "go")
         where = ground.dependency(dependency, *versions)
         if where is None and _STANDARD.get(dependency) != language:
             continue
         module = module or dependency
-        importing = [path for path, own in files.items() if any(_is_from(name, module) for name in own)]
+        importing = [
+            path for path, imports in files.items() if any(_is_from(name, module) for name in imports)
+        ]
         if where is None and len(importing) >= 3:
             where = Evidence(importing[0])
         if where is not None and (importing or "/" not in where.path):
-            # A Gemfile requires what it names: no file of the program need do so.
+            # A Gemfile requires its gems: no file of the program has to import them.
             count = len(importing) or int(where.path == "Gemfile")
             uses.append((count, label or dependency, where, importing[:1]))
     uses.sort(key=lambda use: -use[0])
     most = uses[0][0] if uses else 0
-    made = []
+    choices = []
     for count, label, where, example in uses[: 4 if several else 1]:
         others = 0 if several else sum(use[0] for use in uses if use[1] != label)
         few = count < 2 if several else count < 0.25 * most
         if count == 0 or (few and most > 1) or count < 0.6 * (count + others):
-            continue  # named but hardly imported, or one of several: no choice was made
+            continue  # hardly imported, or one of several: not a choice
         if count == 1 and (
             others or "/" in where.path or not (job in _OF_TESTS or ground.runs_with(where.field))
         ):
             continue
         confidence = 0.6 + 0.38 * (count + 1) / (count + others + 2)
-        rest = ", ".join(use[1] for use in uses if use[1] != label and use[0])
-        made.append(
+        alternatives = ", ".join(use[1] for use in uses if use[1] != label and use[0])
+        choices.append(
             convention(job, label, confidence if count > 1 else 0.6, where, *map(Evidence, example), count=count,
                        counter=others, scope=ground.scope(language),
-                       example=f"{where.path}: {where.field}" + (f" (beside {rest})" if rest and others else ""))
+                       example=f"{where.path}: {where.field}" + (f" (beside {alternatives})" if alternatives and others else ""))
         )  # fmt: skip
-    return made
+    return choices
 
 
 def _is_from(name: str, module: str) -> bool:

@@ -1,4 +1,4 @@
-"""Live context of a project: its sources asked, compared with what they last said, and kept for the next time."""
+"""Live context of a project: loads its sources, compares them with the last snapshot, and stores the new one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LARGEST_KNOWLEDGE = 20_000_000
 
 
 class ContextLook(Struct, frozen=True):
-    """What is the case now, and what is different from the last time; `since` is None when there was none."""
+    """The current context, and the changes since the last look; `since` is None if there was none."""
 
     registry: Registry
     place: str
@@ -47,7 +47,7 @@ class ContextLook(Struct, frozen=True):
 
 
 class News(Struct, frozen=True):
-    """What a watcher hears: a change, or that a source began or ceased to fail."""
+    """An event for a watcher: a change, or a source that started or stopped failing."""
 
     at: float
     change: ContextChange | None = None
@@ -56,7 +56,7 @@ class News(Struct, frozen=True):
 
 
 class LiveContext:
-    """The context of one directory. Keeping it is convenience: where that fails, the answer is given all the same."""
+    """The context of one directory. Storing it is optional: if that fails, the result is still returned."""
 
     def __init__(
         self, machine: Machine, project: Project, registry: Registry | None = None, save: bool = True
@@ -71,7 +71,7 @@ class LiveContext:
         self.previous = self._read()
 
     def look(self, *, patient: bool = False) -> ContextLook:
-        """Asks all sources. What they say now is what the next look is compared with."""
+        """Loads all sources. The next look is compared with the result."""
         self._stay_forgotten()
         before = self.previous
         here = self._here()
@@ -86,7 +86,7 @@ class LiveContext:
     def watch(
         self, sleep: Callable[[float], None] = time.sleep, pause: float = POLL_S
     ) -> Iterator[News | None]:
-        """What changes from now on, as it comes; None after each look at which nothing had. It never ends."""
+        """Yields changes as they happen, and None after each look without one. Never ends."""
         failing: dict[str, str] = {}
         while True:
             began = time.monotonic()

@@ -1,4 +1,4 @@
-"""How files and declared names are written, per language, with how many keep to it and how many do not."""
+"""Naming styles of files and declared names per language, with the number of names that follow or break them."""
 
 from __future__ import annotations
 
@@ -47,51 +47,51 @@ def style_of(name: str) -> str:
 
 
 def naming_conventions(ground: Ground, seen: Mapping[str, SourceSigns]) -> list[Convention]:
-    found = [_file_names(ground, language) for language in ground.main]
+    conventions = [_file_names(ground, language) for language in ground.main]
     for language in ground.main:
-        own = {path: one for path, one in seen.items() if one.language == language}
+        files = {path: file for path, file in seen.items() if file.language == language}
         for kind, label in (("functions", "functions"), ("classes", "types")):
-            names = _distinct((path, name) for path, one in own.items() for name in getattr(one, kind))
-            found.append(
+            names = _distinct((path, name) for path, file in files.items() for name in getattr(file, kind))
+            conventions.append(
                 (_mixed_caps if language == "go" else _declared)(names, f"{shown(language)} {label}")
             )
-    return [*filter(None, found)]
+    return [*filter(None, conventions)]
 
 
 def _winner(styles: Counter[str]) -> tuple[str, int, int]:
-    """The style that most names keep, how many do and how many do not; '' when none is plainly preferred."""
+    """The style of most names, how many follow it and how many do not; '' if none is clearly preferred."""
     winner, count = styles.most_common(1)[0] if styles else ("", 0)
     total = styles.total()
     return ("", 0, 0) if count < _LEAST or count < _SHARE * total else (winner, count, total - count)
 
 
 def _file_names(ground: Ground, language: str) -> Convention | None:
-    """Names of one word fit several styles: they count for the winner, and decide only when there is nothing else."""
-    named = {
+    """Names of one word fit several styles, so they decide only if there are no others."""
+    stems = {
         name: stem
-        for name, of in ground.languages.items()
-        if of == language
+        for name, file_language in ground.languages.items()
+        if file_language == language
         and not is_aside(name)
         and "/migrations/" not in name
         and "/migrate/" not in name
         and (stem := _stem(name)) not in _FIXED
     }
-    styles: Counter[str] = Counter(style for name in named.values() if (style := style_of(name)))
-    telling = Counter({style: count for style, count in styles.items() if style != "lowercase"})
-    if not telling or telling.total() < min(_LEAST, styles.total()):
+    styles: Counter[str] = Counter(style for name in stems.values() if (style := style_of(name)))
+    decisive = Counter({style: count for style, count in styles.items() if style != "lowercase"})
+    if not decisive or decisive.total() < min(_LEAST, styles.total()):
         if styles["lowercase"] < 2 * _LEAST:
             return None
-        telling = styles
-    winner, count, counter = _winner(telling)
+        decisive = styles
+    winner, count, counter = _winner(decisive)
     if not winner:
         return None
-    examples = [path for path, name in named.items() if style_of(name) == winner]
+    examples = [path for path, name in stems.items() if style_of(name) == winner]
     sample = examples[len(examples) // 2]
-    breaking = [path for path, name in named.items() if style_of(name) not in (winner, "lowercase", "")][:1]
+    breaking = [path for path, name in stems.items() if style_of(name) not in (winner, "lowercase", "")][:1]
     evidence = [Evidence(path) for path in (sample, *examples[:1])] + [
         Evidence(path, "counter") for path in breaking
     ]
-    example = sample.rpartition("/")[2] if "." in sample else named[sample]
+    example = sample.rpartition("/")[2] if "." in sample else stems[sample]
     scope = f"{shown(language)} files"
     return of_counts("naming", winner, count, counter, *evidence, example=example, scope=scope)
 
@@ -102,7 +102,7 @@ def _stem(path: str) -> str:
 
 
 def _distinct(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Each name once, with the first file that declares it; what a language fixes (`__init__`) is no choice."""
+    """Each name once, with the first file that declares it, without names that the language fixes (`__init__`)."""
     names: dict[str, str] = {}
     for path, name in pairs:
         bare = name.rpartition("::")[2]
@@ -115,10 +115,10 @@ def _declared(names: Mapping[str, str], scope: str) -> Convention | None:
     styles: Counter[str] = Counter(style for name in names if (style := style_of(name)))
     if scope.endswith("types"):  # Url and HTTPClient are both written so; one word is no other style here
         styles["PascalCase"] += styles.pop("SCREAMING_SNAKE_CASE", 0) if styles["PascalCase"] > 20 else 0
-    telling = Counter({style: count for style, count in styles.items() if style != "lowercase"})
+    decisive = Counter({style: count for style, count in styles.items() if style != "lowercase"})
     if scope == "TypeScript functions":
-        telling.pop("PascalCase", None)  # components are functions too
-    winner, count, counter = _winner(telling)
+        decisive.pop("PascalCase", None)  # components are functions too
+    winner, count, counter = _winner(decisive)
     if not winner:
         return None
     example = next(name for name in names if style_of(name) == winner)
@@ -132,15 +132,15 @@ def _declared(names: Mapping[str, str], scope: str) -> Convention | None:
 
 
 def _mixed_caps(names: Mapping[str, str], scope: str) -> Convention | None:
-    """Go writes exported names in PascalCase and the others in camelCase: underscores are what breaks it."""
-    own = {
+    """Go uses PascalCase for exported names and camelCase for others: only underscores break the convention."""
+    candidates = {
         name: path for name, path in names.items() if not re.match(r"(?:Test|Benchmark|Example|Fuzz)", name)
     }
-    broken = [name for name in own if "_" in name.strip("_")]
-    kept = len(own) - len(broken)
-    if kept < _LEAST or kept < _SHARE * len(own):
+    broken = [name for name in candidates if "_" in name.strip("_")]
+    count = len(candidates) - len(broken)
+    if count < _LEAST or count < _SHARE * len(candidates):
         return None
-    example = next(iter(own))
+    example = next(iter(candidates))
     pattern = "MixedCaps (PascalCase exported, camelCase unexported)"
-    where = Evidence(own[example], example)
-    return of_counts("naming", pattern, kept, len(broken), where, example=example, scope=scope)
+    where = Evidence(candidates[example], example)
+    return of_counts("naming", pattern, count, len(broken), where, example=example, scope=scope)

@@ -1,4 +1,4 @@
-"""How the tree is laid out: roots of modules, workspaces, well-known layouts, versions and kinds of modules."""
+"""The layout of the tree: module roots, workspaces, well-known layouts, language versions and module systems."""
 
 from __future__ import annotations
 
@@ -33,30 +33,34 @@ def organisation_conventions(ground: Ground) -> list[Convention]:
 
 
 def _sign_off(ground: Ground) -> list[Convention]:
-    """Whether a guide asks for sign-offs; the log may not show them, for merging often drops them."""
+    """Whether a guide asks for sign-offs; the log may not show them, because merging often drops them."""
     for name in ground.configs:
         if _TOP_GUIDE.search(name) and re.search(
             r"(?i)signed[- ]off[- ]by|git commit (?:-s|--signoff)\b", ground.text(name)
         ):
-            told = "Signed-off-by in every commit (DCO)"
-            return [convention("commit_sign_off", told, 0.85, Evidence(name), example="git commit -s")]
+            rule = "Signed-off-by in every commit (DCO)"
+            return [convention("commit_sign_off", rule, 0.85, Evidence(name), example="git commit -s")]
     return []
 
 
 def _roots(ground: Ground) -> list[Convention]:
-    """A language whose manifest is not at the top: commands are run from its folder."""
-    found = []
+    """A language whose manifest is not at the top: its commands run in that folder."""
+    conventions = []
     for language in ground.main[:3]:
         family = KIN.get(language, language)
-        own = [m for m in ground.manifests if m.language == family and not is_aside(m.path)]
-        if not own or any(not manifest.folder for manifest in own):
+        manifests = [m for m in ground.manifests if m.language == family and not is_aside(m.path)]
+        if not manifests or any(not manifest.folder for manifest in manifests):
             continue
-        sources = [name for name, said in ground.languages.items() if KIN.get(said, said) == family]
-        holding = {m.path: sum(name.startswith(f"{m.folder}/") for name in sources) for m in own}
-        best = max(own, key=lambda manifest: holding[manifest.path])
+        sources = [
+            name
+            for name, source_language in ground.languages.items()
+            if KIN.get(source_language, source_language) == family
+        ]
+        holding = {m.path: sum(name.startswith(f"{m.folder}/") for name in sources) for m in manifests}
+        best = max(manifests, key=lambda manifest: holding[manifest.path])
         if holding[best.path] >= 0.6 * len(sources):
             what = "module" if language == "go" else "package" if language == "python" else "project"
-            found.append(
+            conventions.append(
                 convention(
                     "language_root",
                     f"{shown(language)} {what} root {best.folder}/",
@@ -67,20 +71,24 @@ def _roots(ground: Ground) -> list[Convention]:
                     counter=len(sources) - holding[best.path],
                 )
             )
-    return found
+    return conventions
 
 
 def _layouts(ground: Ground) -> list[Convention]:
     tops = Counter(name.partition("/")[0] for name in ground.languages if "/" in name)
-    own = [name for name, of in ground.languages.items() if not is_test(name, of) and not is_aside(name)]
+    own = [
+        name
+        for name, source_language in ground.languages.items()
+        if not is_test(name, source_language) and not is_aside(name)
+    ]
     total = max(len(own), 1)
     main = set(ground.main)
     of_js = {"javascript", "typescript"} & main
     of_c = {"c", "cpp"} & set(ground.main[:1])
-    found: list[Convention] = []
+    layouts: list[Convention] = []
 
     def add(pattern: str, confidence: float, count: int, *places: str, scope: str = "") -> None:
-        found.append(
+        layouts.append(
             convention(
                 "structure",
                 pattern,
@@ -138,20 +146,20 @@ def _layouts(ground: Ground) -> list[Convention]:
         if min(counts) >= 2:
             add(f"layers as folders: {label}", 0.8, sum(counts))
             break
-    return found
+    return layouts
 
 
 def _first(ground: Ground, base: str) -> tuple[str, dict[str, Any]]:
-    """The manifest of this name that is nearest to the top, and what it holds."""
+    """The manifest of this name that is nearest to the top, and its content."""
     return next(iter(ground.tables(base)), ("", {}))
 
 
 def _workspaces(ground: Ground) -> list[Convention]:
-    found: list[Convention] = []
+    conventions: list[Convention] = []
 
     def add(name: str, members: Any, path: str, field: str) -> None:
         named = f" ({', '.join(map(str, members[:4]))})" if members else ""
-        found.append(convention("workspace", f"{name}{named}", 0.97, Evidence(path, field)))
+        conventions.append(convention("workspace", f"{name}{named}", 0.97, Evidence(path, field)))
 
     if "pnpm-workspace.yaml" in ground.everything:
         text = ground.text("pnpm-workspace.yaml").partition("catalog")[0]
@@ -159,7 +167,7 @@ def _workspaces(ground: Ground) -> list[Convention]:
         add("pnpm workspace", members, "pnpm-workspace.yaml", "packages")
     path, table = _first(ground, "package.json")
     named = field_of(table, "workspaces.packages") or table.get("workspaces")
-    if "/" not in path and isinstance(named, list) and named and not found:
+    if "/" not in path and isinstance(named, list) and named and not conventions:
         add(f"{ground.runner.split()[0]} workspaces", named, path, "workspaces")
     path, table = _first(ground, "Cargo.toml")
     if "/" not in path and (members := field_of(table, "workspace.members")):
@@ -168,8 +176,8 @@ def _workspaces(ground: Ground) -> list[Convention]:
     if members := field_of(table, "tool.uv.workspace.members"):
         add("uv workspace", members, path, "tool.uv.workspace.members")
     if "go.work" in ground.everything:
-        found.append(convention("workspace", "Go workspace (go.work)", 0.95, Evidence("go.work")))
-    return found
+        conventions.append(convention("workspace", "Go workspace (go.work)", 0.95, Evidence("go.work")))
+    return conventions
 
 
 def _versions(ground: Ground) -> Iterator[Convention]:

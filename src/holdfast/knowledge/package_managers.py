@@ -93,7 +93,7 @@ def package_managers(ground: Ground) -> list[Convention]:
     present = {KIN.get(language, language) for language in ground.languages.values()}
     main = [KIN.get(language, language) for language in ground.main]
     languages = list(dict.fromkeys([*main, *sorted(at_top & present)]))
-    found: list[Convention] = []
+    conventions: list[Convention] = []
     for language in languages:
         scores, evidence = _tally([*_declared(ground, language), *_run(ground, language, used)])
         best = sorted(scores, key=lambda name: -scores[name])
@@ -102,12 +102,12 @@ def package_managers(ground: Ground) -> list[Convention]:
                 continue
             example = next((place.path for place in evidence[name]), "")
             scope = shown(language) if len(languages) > 1 else ""
-            found.append(
+            conventions.append(
                 convention(
                     "package_manager", name, scores[name], *evidence[name], example=example, scope=scope
                 )
             )
-    return found
+    return conventions
 
 
 def script_runner(ground: Ground) -> str:
@@ -118,14 +118,14 @@ def script_runner(ground: Ground) -> str:
 
 
 def run_prefix(ground: Ground, managers: list[Convention], language: str) -> str:
-    """What stands before a tool's name; `.venv/bin/` where the tasks of a Python project call what is there."""
+    """The prefix of a tool's command; `.venv/bin/` if the tasks of a Python project call tools there."""
     if language == ground.leading == "python":
-        called = (re.match(r"(?:\./)?(\.?venv/bin/)\w", one.text) for one in ground.commands if one.task)
-        if found := next(filter(None, called), None):
-            return found.group(1)
+        called = (re.match(r"(?:\./)?(\.?venv/bin/)\w", item.text) for item in ground.commands if item.task)
+        if match := next(filter(None, called), None):
+            return match.group(1)
     family = KIN.get(language, language)
     table = _PREFIXES.get(family, {})
-    names = [one.pattern for one in managers if not one.scope or one.scope == shown(family)]
+    names = [item.pattern for item in managers if not item.scope or item.scope == shown(family)]
     return next((table[name] for name in names if name in table), "npx " if family == "javascript" else "")
 
 
@@ -139,17 +139,17 @@ def _tally(votes: Iterable[_Vote]) -> tuple[dict[str, float], dict[str, list[Evi
 
 
 def _declared(ground: Ground, language: str) -> Iterator[_Vote]:
-    """What manifests, lock files and configuration files say."""
+    """Votes from manifests, lock files and configuration files."""
     for path, table in ground.tables("package.json")[:1] if language == "javascript" else ():
         if manager := str(table.get("packageManager") or "").partition("@")[0]:
             yield manager, 0.97, [Evidence(path, "packageManager")]
     locks = [(path, *LOCKS[path.rpartition("/")[2]]) for path in ground.locks]
-    own = [(path, name) for path, of, name in locks if of == language]
-    at_root = [(path, name) for path, name in own if "/" not in path]
-    for path, name in at_root or own[:3]:
+    own_locks = [(path, name) for path, lock_language, name in locks if lock_language == language]
+    at_root = [(path, name) for path, name in own_locks if "/" not in path]
+    for path, name in at_root or own_locks[:3]:
         yield name, 0.95 if at_root else 0.6, [Evidence(path)]
-    for pattern, of, name, weight in _FILES:
-        places = [*ground.configs, *ground.everything] if of == language else ()
+    for pattern, lock_language, name, weight in _FILES:
+        places = [*ground.configs, *ground.everything] if lock_language == language else ()
         if path := next((place for place in places if re.search(pattern, place)), ""):
             yield name, weight, [Evidence(path)]
     for path, table in ground.tables("pyproject.toml")[:1] if language == "python" else ():
@@ -172,12 +172,14 @@ def _used_in_commands(ground: Ground) -> Counter[tuple[str, str]]:
 
 
 def _run(ground: Ground, language: str, used: Counter[tuple[str, str]]) -> Iterator[_Vote]:
-    own = {name: times for (of, name), times in used.items() if of == language}
-    total = sum(own.values())
-    for name, times in own.items():
+    counts = {name: times for (of, name), times in used.items() if of == language}
+    total = sum(counts.values())
+    for name, times in counts.items():
         if times >= 4 and times >= 0.3 * total:
             pattern = next(pattern for pattern, of, known in _COMMANDS if (of, known) == (language, name))
             places = [
-                Evidence(one.path, one.field) for one in ground.commands if re.search(pattern, one.text)
+                Evidence(command.path, command.field)
+                for command in ground.commands
+                if re.search(pattern, command.text)
             ]
             yield name, min(0.9, 0.5 + 0.4 * times / total), list(dict.fromkeys(places))[:2]

@@ -385,8 +385,8 @@ def _blank(found: str, quotes: Counter[str]) -> str:
     """What replaces a comment or a literal; quotes are counted where the writer had a choice."""
     opened = found.lstrip("rbfuRBFU")[:1]
     if opened in "\"'" and not found.endswith(('"""', "'''")):
-        other = "'" if opened == '"' else '"'
-        if other not in found and "\\" not in found:
+        other_quote = "'" if opened == '"' else '"'
+        if other_quote not in found and "\\" not in found:
             quotes[opened] += 1
         return opened + opened  # signs that look for an empty text still see one
     return "\n" * found.count("\n") if "\n" in found else ""
@@ -395,8 +395,8 @@ def _blank(found: str, quotes: Counter[str]) -> str:
 def _names(expression: re.Pattern[str] | None, code: str) -> list[str]:
     if expression is None:
         return []
-    found = (next((group for group in match.groups() if group), "") for match in expression.finditer(code))
-    return [name for name in found if name]
+    names = (next((group for group in match.groups() if group), "") for match in expression.finditer(code))
+    return [name for name in names if name]
 
 
 def _imports(expression: re.Pattern[str] | None, text: str) -> tuple[str, ...]:

@@ -316,21 +316,23 @@ def _install(ground: Ground, managers: list[Convention]) -> Convention | None:
             and not command.task.startswith(("npm", "pnpm", "yarn", "bun"))
         ):
             real = [
-                one.text for one in ground.commands if one.task == command.task and _INSTALL.match(one.text)
+                candidate.text
+                for candidate in ground.commands
+                if candidate.task == command.task and _INSTALL.match(candidate.text)
             ]
             if real or command.name in ("setup", "bootstrap"):  # `install` may put the program on the machine
                 return _of_task("install_command", command, 0.9, real[0] if real else "")
-    known = tuple(one.pattern.replace("bundler", "bundle") for one in managers)
-    own = [
-        one
-        for one in ground.commands
-        if _INSTALL.match(one.text)
-        and "$" not in one.text
-        and _is_plain(one.text)
-        and one.text.startswith(known)
+    manager_names = tuple(candidate.pattern.replace("bundler", "bundle") for candidate in managers)
+    installs = [
+        candidate
+        for candidate in ground.commands
+        if _INSTALL.match(candidate.text)
+        and "$" not in candidate.text
+        and _is_plain(candidate.text)
+        and candidate.text.startswith(manager_names)
     ]
-    if own:
-        return _most_frequent("install_command", own, longest=4)
+    if installs:
+        return _most_frequent("install_command", installs, longest=4)
     for manager in managers:
         if usual := _USUAL_INSTALL.get(manager.pattern):
             return convention("install_command", usual, 0.7, *manager.evidence[:1], example=usual)
@@ -338,19 +340,19 @@ def _install(ground: Ground, managers: list[Convention]) -> Convention | None:
 
 
 def _single_tests(ground: Ground, uses: list[Use], managers: list[Convention]) -> list[Convention]:
-    """The command that runs one test, for the surest test runner of each language."""
-    found: dict[str, Convention | None] = {}
-    gradle = any(one.pattern == "gradle" for one in managers)
+    """The command that runs one test, for the most certain test runner of each language."""
+    tests_by_language: dict[str, Convention | None] = {}
+    gradle = any(manager.pattern == "gradle" for manager in managers)
     variants = {
         "minitest": "minitest with Rails" if "bin/rails" in ground.names else "minitest",
         "JUnit": "JUnit with Gradle" if gradle else "JUnit",
     }
     for use in uses:
-        language = next((one for one in ground.main if one in use.tool.languages), "")
-        if use.tool.category != "test_runner" or not language or language in found:
+        language = next((name for name in ground.main if name in use.tool.languages), "")
+        if use.tool.category != "test_runner" or not language or language in tests_by_language:
             continue
-        own = [name for name in ground.tests if ground.languages[name] == language]
-        test = min(own, key=_clearness, default="")
+        tests = [name for name in ground.tests if ground.languages[name] == language]
+        test = min(tests, key=_clearness, default="")
         pattern = _SINGLE_TESTS.get(variants.get(use.tool.name, use.tool.name), "").format(
             prefix=run_prefix(ground, managers, language),
             gradle=ground.java_tool("gradle"),
@@ -360,16 +362,16 @@ def _single_tests(ground: Ground, uses: list[Use], managers: list[Convention]) -
         )
         evidence = [*use.evidence[:2], *([Evidence(test)] if test else [])]
         sure, scope = use.score * 0.95, ground.scope(language)
-        found[language] = (
+        tests_by_language[language] = (
             convention("run_single_test", pattern, sure, *evidence, example=test, scope=scope)
             if pattern
             else None
         )
-    return [*filter(None, found.values())][:3]
+    return [*filter(None, tests_by_language.values())][:3]
 
 
 def _clearness(test: str) -> tuple[bool, bool, int]:
-    """Smaller for a test whose path shows where tests are and how they are named."""
+    """A sort key: smaller for a test whose path shows where tests are and how they are named."""
     named = re.search(r"(?i)test[_.]|[_.]test|tests?\.|spec", test.rpartition("/")[2])
     return is_aside(test), not named, test.count("/")
 
@@ -377,7 +379,7 @@ def _clearness(test: str) -> tuple[bool, bool, int]:
 def _most_frequent(
     category: str, commands: list[RepositoryCommand], longest: int | None = None
 ) -> Convention:
-    """The command given most often, the shorter one among equals; one of more than `longest` words comes last."""
+    """The most frequent command, the shorter one among equals; one with more than `longest` words comes last."""
     texts = Counter(command.text for command in commands)
     text = min(texts, key=lambda text: (longest and len(text.split()) > longest, -texts[text], len(text)))
     first = next(command for command in commands if command.text == text)

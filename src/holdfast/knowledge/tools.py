@@ -273,7 +273,7 @@ TOOLS = tuple(_tool(line) for line in _LINES.strip().splitlines())
 
 _LEAST = 0.55
 _PLACES = {TASK: 0.85, CI: 0.75, HOOK: 0.7, GUIDE: 0.6, README: 0.45}
-# Of these a repository chooses one: a mere dependency says nothing beside a tool that is plainly in use.
+# A repository chooses one of these: a mere dependency does not count beside a tool that is clearly in use.
 _ONE = frozenset(
     {
         "test_runner",
@@ -302,7 +302,7 @@ class Use(Struct, frozen=True):
 
 
 def tools_in_use(ground: Ground) -> list[Use]:
-    """Every tool with enough evidence, the surest first."""
+    """Every tool with enough evidence, the most certain first."""
     commands = [command for command in ground.commands if not _INSTALLING.search(command.text)]
     languages = _languages(ground)
     uses = [_use(ground, tool, commands) for tool in TOOLS if languages.intersection(tool.languages)]
@@ -324,16 +324,16 @@ def tools_in_use(ground: Ground) -> list[Use]:
 
 
 def tool_conventions(uses: list[Use]) -> list[Convention]:
-    found = []
+    conventions = []
     for use in uses:
         example = min((command.task for command in use.commands if command.task), key=len, default="")
         example = example or next(
             (command.text for command in use.commands if ":" not in command.text[:6]), ""
         )
-        found.append(
+        conventions.append(
             convention(use.tool.category, use.tool.name, use.score, *use.evidence, example=example[:120])
         )
-    return found
+    return conventions
 
 
 def _languages(ground: Ground) -> set[str]:
@@ -350,11 +350,15 @@ def _use(ground: Ground, tool: DevelopmentTool, commands: list[RepositoryCommand
     evidence: list[Evidence] = []
     run: list[RepositoryCommand] = []
     if tool.files is not None:
-        found = [name for name in ground.markers if tool.files.search(name)]
-        own = [name for name in found if not is_aside(name) or tool.category == "docs_tool"]
-        own = [name for name in own if not is_test(name, language_of(name)) or tool.category == "test_runner"]
-        if own:
-            nearest = min(own, key=lambda name: (name.count("/"), name))
+        names = [name for name in ground.markers if tool.files.search(name)]
+        own_names = [name for name in names if not is_aside(name) or tool.category == "docs_tool"]
+        own_names = [
+            name
+            for name in own_names
+            if not is_test(name, language_of(name)) or tool.category == "test_runner"
+        ]
+        if own_names:
+            nearest = min(own_names, key=lambda name: (name.count("/"), name))
             doubt *= 0.2 if nearest.count("/") <= 1 else 0.4
             evidence.append(Evidence(nearest))
     if tool.tables:
@@ -406,19 +410,19 @@ def _named(category: str, name: str) -> DevelopmentTool:
 
 
 def _defaults(ground: Ground, uses: list[Use]) -> list[Use]:
-    """The tools of a language's own tool chain, where no other is configured."""
+    """The tools of a language's own tool chain, if no other is configured."""
     sure = {
         (use.tool.category, language)
         for use in uses
         if use.score >= _LEAST
         for language in use.tool.languages
     }
-    found: list[Use] = []
+    further: list[Use] = []
 
     def add(category: str, name: str, score: float, *evidence: Evidence) -> None:
         tool = _named(category, name)
         run = next((use.commands for use in uses if use.tool is tool), ())
-        found.append(Use(tool, score, evidence, run))
+        further.append(Use(tool, score, evidence, run))
 
     main = ground.main
     golangci = next((name for name in ground.everything if name.startswith(".golangci.")), "")
@@ -450,4 +454,4 @@ def _defaults(ground: Ground, uses: list[Use]) -> list[Use]:
         config = next((name for name in ground.configs if name.endswith("tsconfig.json")), "")
         if named and config:
             add("type_checker", "tsc", 0.7, Evidence(config), named)
-    return found
+    return further

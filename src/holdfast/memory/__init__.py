@@ -1,1 +1,1 @@
-"""What a project remembers as markdown: state, log, facts, decisions, questions; merged and superseded."""
+"""The memory of a project as markdown: state, log, facts, decisions and questions."""

@@ -1,7 +1,7 @@
-"""Words that stand in the same place of a sentence and mean different things, and words that mean the same.
+"""Antonyms, alternatives and synonyms, for comparing words by meaning.
 
-Vectors put "staging" beside "production" and "enable" beside "disable": whatever is in a group here is never taken
-for another word of its group, however near the vectors are. The synonyms are those that vectors miss.
+Vectors put "staging" beside "production" and "enable" beside "disable": two words of a group here never match,
+however near their vectors are. The synonyms are those that vectors miss.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 
 from holdfast.core.likeness import stem, word_set
 
-# One is chosen instead of another: two of a line, chosen for the same, contradict each other.
+# Alternatives: two words of a line, chosen for the same purpose, contradict each other.
 _ALTERNATIVES = """
 sqlite postgres postgresql mysql mariadb mongodb mongo redis memcached duckdb dynamodb cassandra oracle elasticsearch
 python ruby java kotlin scala go golang rust c c++ c# swift php perl javascript typescript js ts elixir haskell lua bash
@@ -40,7 +40,7 @@ daily weekly monthly yearly hourly nightly
 uuid integer ulid
 """
 
-# What the things of a line are called, by one of them.
+# The names of a category, with one of its members.
 _LABELS = """
 database db storage datastore: sqlite
 language: python
@@ -214,18 +214,18 @@ based regard keep run get give stay remain leave become written write take go ma
 
 
 def opposite(one: str, other: str) -> bool:
-    """Whether two stems are each other's contrary."""
+    """Whether two stems are opposites."""
     return one != other and _together(one, other, _OPPOSITES)
 
 
 def alternative(one: str, other: str) -> bool:
-    """Whether two stems are things of which one is chosen: databases, package managers."""
+    """Whether two stems are alternatives, such as two databases or two package managers."""
     return one != other and _together(one, other, _ALTERNATIVES)
 
 
 @lru_cache(maxsize=100_000)
 def rival(one: str, other: str) -> bool:
-    """Whether two stems must never stand for each other: contraries, two things of a kind, `un-` and `re-`."""
+    """Whether two stems must never match: opposites, two things of a category, `un-` and `re-`."""
     if one != other and any(_together(one, other, block) for block in (_OPPOSITES, _ALTERNATIVES, _KINDS)):
         return True
     short, long = sorted((one, other), key=len)
@@ -237,12 +237,12 @@ def synonymous(one: str, other: str) -> bool:
 
 
 def is_filler(word: str) -> bool:
-    """Whether a stem adds nothing to what a sentence says."""
+    """Whether a stem adds nothing to the meaning of a sentence."""
     return word in _lines_of(_FILLERS)
 
 
 def is_a(word: str, label: str) -> bool:
-    """Whether a stem names a thing of the kind that a question asks for: SQLite is a database."""
+    """Whether a stem is a member of the category in a question: SQLite is a database."""
     return not _lines_of(_ALTERNATIVES).get(word, _NONE).isdisjoint(_labels().get(label, _NONE))
 
 
@@ -252,14 +252,14 @@ def is_label(word: str) -> bool:
 
 @lru_cache(maxsize=100_000)
 def _together(one: str, other: str, block: str) -> bool:
-    """Whether two stems stand in one line of a block."""
+    """Whether two stems are in the same line of a block."""
     lines = _lines_of(block)
     return not lines.get(one, _NONE).isdisjoint(lines.get(other, _NONE))
 
 
 @cache
 def _lines_of(block: str) -> dict[str, set[int]]:
-    """In which lines of a block each stem stands."""
+    """The lines of a block that contain each stem."""
     places: dict[str, set[int]] = {}
     for number, line in enumerate(_lines(block)):
         for word in line.split():

@@ -1,9 +1,9 @@
-"""log.md: one entry per session, read by a person in ten lines; entries out of text and into it.
+"""The format of log.md: one entry of about ten lines per session.
 
-An entry begins with its heading and ends with a comment that names the session in full. One that has no end
-was torn by a crash: it is reported and left alone. What stands between entries is a person's, and the lines
-`<!-- session ID · forgotten -->`, one for each session that was forgotten: whatever else is said of it does not
-count, and it is not logged again.
+An entry starts with its heading and ends with a comment with the full session id. An entry without an end was torn
+by a crash: it is reported and left unchanged. Between entries there may be a person's text, and lines
+`<!-- session ID · forgotten -->`, one per forgotten session: its other entries do not count, and it is not logged
+again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LABEL = lazy_regex(r"- \*\*([A-Z][a-z ]+):\*\*(?: (.*))?")
 _END = lazy_regex(r"<!-- session (.*) · at ([^ ].*) -->")
 _FORGOTTEN = lazy_regex(r"<!-- session (.*) · forgotten -->")
 _SHORT = 8
-_SORT_OF_ID = lazy_regex(r"[a-z]{1,10}[-_]")  # what all ids of an agent begin with tells none of them apart
+_SORT_OF_ID = lazy_regex(r"[a-z]{1,10}[-_]")  # a prefix of all ids of an agent, which identifies none
 
 _TEXTS = {"Context": "context", "Outcome": "outcome", "Summary": "summary"}
 _ITEMS: dict[str, tuple[str, Form[Any]]] = {
@@ -43,9 +43,9 @@ _LAST = {"Transcript": "transcript"}
 
 
 class Block(Struct, frozen=True):
-    """Lines `start` up to `stop`, counted from 0: an entry with all that follows it up to the next.
+    """Lines `start` up to `stop`, counted from 0: an entry with everything up to the next one.
 
-    The entry itself ends before the line `end`; one that was torn has no end of its own.
+    The entry itself ends before the line `end`; a torn entry has no end.
     """
 
     start: int
@@ -55,7 +55,7 @@ class Block(Struct, frozen=True):
 
 
 class LogFile(Struct):
-    """A log as read, every entry in the order of the file. `preamble` is what stands above the first."""
+    """A parsed log, with every entry in the order of the file. `preamble` is the text above the first."""
 
     lines: list[str]
     blocks: list[Block] = field(default_factory=list)
@@ -75,11 +75,11 @@ class LogFile(Struct):
 
 
 def latest(entries: Iterable[LogEntry]) -> list[LogEntry]:
-    """One entry per session: the last one counts, in the place of the first."""
-    found: dict[str, LogEntry] = {}
+    """One entry per session: the last one, in the place of the first."""
+    last: dict[str, LogEntry] = {}
     for entry in entries:
-        found[entry.session] = entry
-    return list(found.values())
+        last[entry.session] = entry
+    return list(last.values())
 
 
 # --- writing -------------------------------------------------------------------------------------------
@@ -93,16 +93,16 @@ def render_beginning(project: str) -> str:
 
 
 def render_entry(entry: LogEntry) -> str:
-    """The lines of one entry, with the blank line that sets it off."""
+    """The lines of one entry, after a blank line."""
     heading = [md.render_minute(entry.at), md.encode(entry.agent), heading_name(entry.session)]
     heading += [md.encode(entry.branch)] if entry.branch else []
     lines = ["", f"## {' · '.join(_undotted(part) for part in heading)}", ""]
     lines += _labelled(_TEXTS, entry)
-    known = {"session": entry.session, "at": entry.at}  # what items need not repeat
+    inherited = {"session": entry.session, "at": entry.at}  # what items need not repeat
     for label, (name, form) in _ITEMS.items():
         items = getattr(entry, name)
         if items:
-            lines += [f"- **{label}:**", *(f"  - {form.render(item, known)}" for item in items)]
+            lines += [f"- **{label}:**", *(f"  - {form.render(item, inherited)}" for item in items)]
     for label, name in _LISTS.items():
         if values := getattr(entry, name):
             lines.append(f"- **{label}:** {md.encode_list(values)}")
@@ -112,17 +112,17 @@ def render_entry(entry: LogEntry) -> str:
 
 
 def end_prefix(session: str) -> str:
-    """How the last line of a session's entry begins: what to look for without reading a whole archive."""
+    """The start of the last line of a session's entry, to search an archive without parsing it."""
     return f"<!-- session {_undotted(md.encode(session))} · at "
 
 
 def forgotten_line(session: str) -> str:
-    """What stands in the place of a session's entries when it was forgotten."""
+    """The line that replaces the entries of a forgotten session."""
     return f"<!-- session {_undotted(md.encode(session))} · forgotten -->"
 
 
 def heading_name(session: str) -> str:
-    """A session as headings name it: all that a torn entry tells."""
+    """A session's name in a heading, which is all that a torn entry has."""
     sort = _SORT_OF_ID.match(session)
     return _undotted(md.encode(session[: _SHORT + (sort.end() if sort else 0)]))
 
@@ -143,15 +143,15 @@ def _undotted(cell: str) -> str:
 
 
 def parse_log(text: str, where: str = "log.md") -> LogFile:
-    """Every entry that can be read; a problem for each line that cannot."""
+    """Parses every entry; lines that cannot be parsed are problems."""
     lines = _split(text)
     log = LogFile(lines)
     starts = [number for number, line in enumerate(lines) if _HEADING.match(line)]
     for start, stop in zip(starts, [*starts[1:], len(lines)], strict=False):
         log.blocks.append(_read_block(log, where, start, stop))
     for line in lines if "forgotten -->" in text else ():
-        if found := _FORGOTTEN.fullmatch(line.rstrip("\r\n")):
-            log.forgotten.add(md.decode(found[1]))
+        if match := _FORGOTTEN.fullmatch(line.rstrip("\r\n")):
+            log.forgotten.add(md.decode(match[1]))
     return log
 
 
@@ -223,7 +223,7 @@ MOST_FILES = 8
 MOST_COMMITS = 6
 MOST_READ = 4_000
 _DRAWN = ("───", "━━━", "═══")  # lines across the page, around a heading
-_LEAST_SAID = 25  # characters: "fix it" alone says too little
+_LEAST_SAID = 25  # characters: "fix it" alone is too little
 _ENOUGH_SAID = 90
 _INTRODUCES = 60  # a longer line that ends with a colon says something itself
 _MARKS = lazy_regex(r"^(?:[#>*•-]+|\d+[.)])\s+")
@@ -243,7 +243,7 @@ _NO_RESULT = lazy_regex(
 
 
 def log_entry(record: DistilledSession, now: float, left: Sequence[OpenItem] | None = None) -> LogEntry:
-    """What happened, why, and what is left. A session that nothing dates is dated now, when it became known.
+    """What happened, why, and what is left. A session without a date gets the current one.
 
     `left`: what it left open as the state has it, so that a to-do is worded alike, and has one id, in both.
     """
@@ -272,7 +272,7 @@ def log_entry(record: DistilledSession, now: float, left: Sequence[OpenItem] | N
 
 
 def goal_line(record: DistilledSession, most: int) -> str:
-    """What the session was about: the first words of a person that say something."""
+    """The goal of the session: the first meaningful words of a person."""
     for prompt in record.prompts or (record.goal,):
         line = _first_said(prompt)
         says = len(line) >= _LEAST_SAID and not _COMMAND_ALONE.fullmatch(line)
@@ -287,22 +287,22 @@ def _first_said(prompt: str) -> str:
         title = plan_title(prompt[plan.end() :].lstrip().partition("\n")[0])
         if title:
             return f"Implement the plan: {plain(title)}"
-    said = ""
+    text = ""
     for line in prose_of(prompt).lines:
-        said = f"{said} {_MARKS.sub('', plain(line))}".strip()
-        if len(said) >= _LEAST_SAID and not (said.endswith(":") and len(said) <= _INTRODUCES):
+        text = f"{text} {_MARKS.sub('', plain(line))}".strip()
+        if len(text) >= _LEAST_SAID and not (text.endswith(":") and len(text) <= _INTRODUCES):
             break
-    return said.rstrip(":")
+    return text.rstrip(":")
 
 
 def summary_line(message: str, most: int) -> str:
-    """The first sentences of an agent's last words that say what was done."""
-    said = ""
+    """The first sentences of an agent's last message that say what was done."""
+    summary = ""
     if _DATA.match(message):
-        return ""  # what a program was answered is no account of the work
+        return ""  # an answer for a program does not describe the work
     for statement in statements(without_escapes(message[:MOST_READ])):
         words = statement.text.lstrip("-–—•* ")
-        if not said and (empty := _EMPTY_WORDS.match(words)):
+        if not summary and (empty := _EMPTY_WORDS.match(words)):
             words = words[empty.end() :]
         if not words or words.endswith((":", "?")) or _NO_RESULT.match(words):
             continue
@@ -310,10 +310,10 @@ def summary_line(message: str, most: int) -> str:
             continue
         if lists_open_items(statement):
             continue
-        said = f"{said}{' ' if said.endswith(('.', '!')) else '; '}{words}" if said else words
-        if len(said) >= _ENOUGH_SAID:
+        summary = f"{summary}{' ' if summary.endswith(('.', '!')) else '; '}{words}" if summary else words
+        if len(summary) >= _ENOUGH_SAID:
             break
-    return cut(capitalised(said), most)
+    return cut(capitalised(summary), most)
 
 
 def task_line(title: str, most: int) -> str:
@@ -323,7 +323,7 @@ def task_line(title: str, most: int) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """At most so many characters, ending with a whole word."""
+    """At most `most` characters, ending with a whole word."""
     if len(text) <= most:
         return text
     head = text[:most]
@@ -336,7 +336,9 @@ def _outcome(record: DistilledSession) -> str:
 
 
 def _files(record: DistilledSession) -> tuple[str, ...]:
-    """Those of the repository that were changed, the most worked on first."""
-    own = (touch for touch in record.files if touch.edits and not touch.path.startswith(("/", "~", "..")))
-    edited = sorted(own, key=lambda touch: -touch.edits)
+    """The changed files of the repository, the most edited first."""
+    edited_here = (
+        touch for touch in record.files if touch.edits and not touch.path.startswith(("/", "~", ".."))
+    )
+    edited = sorted(edited_here, key=lambda touch: -touch.edits)
     return tuple(touch.path for touch in edited[:MOST_FILES])

@@ -225,9 +225,9 @@ def _answered(words: Sequence[str], others: Sequence[str], meaning: Meaning) -> 
     """Whether each word has a match among the others."""
     return all(
         any(
-            meaning.nearness(word, other) >= (NEAR_FORM if one_root(word, other) else NEAR_WORD)
-            for other in others
-            if not (_DOER.search(word) and _DOER.search(other)) or one_root(word, other)
+            meaning.nearness(word, candidate) >= (NEAR_FORM if one_root(word, candidate) else NEAR_WORD)
+            for candidate in others
+            if not (_DOER.search(word) and _DOER.search(candidate)) or one_root(word, candidate)
         )
         for word in words
     )
@@ -402,16 +402,16 @@ def _met(
     if word in said.words or word in spelled:
         return 1.0
     if any(
-        synonymous(word, other) or one_root(shown.get(word, word), spelled.get(other, other))
-        for other in said.words
+        synonymous(word, term) or one_root(shown.get(word, word), spelled.get(term, term))
+        for term in said.words
     ):
         return 0.95
-    if any(is_a(other, word) for other in (*said.words, *_plain(said.hard))):
+    if any(is_a(term, word) for term in (*said.words, *_plain(said.hard))):
         return 0.9
     near = (
-        meaning.nearness(shown.get(word, word), spelled.get(other, other))
-        for other in said.words
-        if not rival(word, other)
+        meaning.nearness(shown.get(word, word), spelled.get(term, term))
+        for term in said.words
+        if not rival(word, term)
     )
     return SURE if max(near, default=0.0) >= NEAR_WORD else 0.0
 

@@ -1,4 +1,4 @@
-"""reference.md: verified facts by category, each with its evidence and what it was before; the decision register.
+"""reference.md: verified facts by category, each with its evidence and history; the decision register.
 
 A person may correct a line by hand: what can be read counts. A line that cannot, a fact without evidence above
 all, is reported and moved below the managed part at the next write.
@@ -37,7 +37,7 @@ _TITLES: dict[str, str] = {
 _CATEGORIES = {title: category for category, title in _TITLES.items()}
 _OWN_TITLE = "Category "
 _WAS = "  - was: "
-# A fact rarely changes its category; where it did, the old one is said.
+# A fact rarely changes its category; if it did, the old one is written.
 _OLD_FACT = Form(Fact, "text", (Field("category", "category"), *md.FACT.fields))
 _FAILED = "  - failed: "
 _RETIRED = "  - retired: "
@@ -47,7 +47,7 @@ _SIGN_WIDTH = len(" · ")
 
 
 class KeptFact(Struct, frozen=True, kw_only=True):
-    """A fact that stands, what stood in its place before (newest first), and when it was given up, if it was.
+    """A fact, its earlier versions (newest first), and when it was retired, if it was.
 
     `failed_at` is when its command last did not show it.
     """
@@ -60,20 +60,20 @@ class KeptFact(Struct, frozen=True, kw_only=True):
 
     @property
     def did_not_show(self) -> float | None:
-        """When it last did not show, unless it was seen to hold since."""
+        """When its check last failed, unless it was verified since."""
         seen = self.fact.verified_at or self.fact.at or 0
         return None if self.failed_at is None or self.failed_at < seen else self.failed_at
 
 
 class Reference(Struct, frozen=True, kw_only=True):
-    """All that a project knows for certain."""
+    """The facts and decisions of a project."""
 
     facts: tuple[KeptFact, ...] = ()
     decisions: tuple[Decision, ...] = ()
 
 
 class ReferenceFile(Struct):
-    """A reference.md as read."""
+    """A parsed reference.md."""
 
     document: Document
     reference: Reference
@@ -82,7 +82,7 @@ class ReferenceFile(Struct):
 
 
 def change_fact(reference: Reference, old_id: str, new: Fact) -> Reference:
-    """The reference in which `new` stands in the place of a fact; what stood there is kept as its history."""
+    """The reference with `new` in place of a fact; the old fact is kept as its history."""
     facts = [
         KeptFact(fact=new, was=(kept.fact, *kept.was))
         if kept.fact.id == old_id and kept.fact != new
@@ -103,7 +103,7 @@ def beginning(project: str) -> str:
 
 
 def render_reference(file: ReferenceFile, reference: Reference) -> str:
-    """The file with these facts and decisions in its managed parts. UsageError for a fact without evidence."""
+    """The file with these facts and decisions in its managed parts. Raises UsageError for a fact without evidence."""
     facts = _render_facts(reference.facts)
     decisions = [f"- {md.DECISION.render(decision)}" for decision in reference.decisions]
     document = file.document.replace(FACTS, facts, heading="Facts", ours=file.understood.get(FACTS, ()))
@@ -144,8 +144,8 @@ def _render_fact(kept: KeptFact) -> list[str]:
     if kept.retired_at is not None:
         reason = f"{_BECAUSE}{md.encode(kept.retired_because)}" if kept.retired_because else ""
         lines.append(f"{_RETIRED}{md.render_time(kept.retired_at)}{reason}")
-    known = {"category": kept.fact.category}
-    lines += [f"{_WAS}{_OLD_FACT.render(fact, known)}" for fact in kept.was]
+    context = {"category": kept.fact.category}
+    lines += [f"{_WAS}{_OLD_FACT.render(fact, context)}" for fact in kept.was]
     return lines
 
 
@@ -153,7 +153,7 @@ def _render_fact(kept: KeptFact) -> list[str]:
 
 
 def parse_reference(text: str, where: str = "reference.md") -> ReferenceFile:
-    """What a reference.md holds; StoreError when its markers are broken."""
+    """Parses a reference.md. Raises StoreError if its markers are broken."""
     document = sections.parse(text, where)
     file = ReferenceFile(document, Reference())
     facts = _read_facts(file)
@@ -229,7 +229,7 @@ def _continue(kept: KeptFact, line: str, category: str) -> KeptFact:
 
 @contextmanager
 def _reported(file: ReferenceFile | QuestionsFile, part: str, number: int) -> Iterator[None]:
-    """Makes a line that cannot be read one of the file's problems."""
+    """Turns a parse error into one of the file's problems."""
     try:
         yield
     except (ValueError, OverflowError) as error:
@@ -244,7 +244,7 @@ _BULLET = lazy_regex(r"- (?:\[([ xX])\] )?")
 
 
 class QuestionsFile(Struct):
-    """An open-questions.md as read."""
+    """A parsed open-questions.md."""
 
     document: Document
     questions: tuple[Question, ...] = ()
@@ -269,9 +269,9 @@ def render_questions(file: QuestionsFile, questions: Iterable[Question]) -> str:
 
 
 def parse_questions(text: str, where: str = "open-questions.md") -> QuestionsFile:
-    """What an open-questions.md holds; StoreError when its markers are broken."""
+    """Parses an open-questions.md. Raises StoreError if its markers are broken."""
     file = QuestionsFile(sections.parse(text, where))
-    found: list[Question] = []
+    questions: list[Question] = []
     body = file.document.body(QUESTIONS)
     for number, _ in _lines(file, QUESTIONS):
         with _reported(file, QUESTIONS, number):
@@ -281,9 +281,9 @@ def parse_questions(text: str, where: str = "open-questions.md") -> QuestionsFil
                 raise ValueError("no question")
             question = md.QUESTION.parse(line[bullet.end() :])
             ticked = bullet[1] in ("x", "X")
-            found.append(replace(question, closed=ticked and not question.answer))
+            questions.append(replace(question, closed=ticked and not question.answer))
             file.understood[QUESTIONS].add(number)
-    file.questions = tuple(found)
+    file.questions = tuple(questions)
     return file
 
 
@@ -312,9 +312,9 @@ def propose(text: str, corrections: Iterable[str], where: str = "style.md") -> s
     document = sections.parse(text or SEED, where)
     body = document.body(PROPOSED)
     standing = [body[n] for n in sorted(document.ours(PROPOSED)) if body[n].strip()]
-    said = {_folded(line) for line in document.render().split("\n")}
+    known_lines = {_folded(line) for line in document.render().split("\n")}
     fresh = dict.fromkeys(f"- {md.encode(correction)}" for correction in corrections)
-    added = [line for line in fresh if _folded(line) not in said]
+    added = [line for line in fresh if _folded(line) not in known_lines]
     if not added and text:
         return text
     return document.replace(PROPOSED, [*standing, *added], heading="Proposed").render()
@@ -322,12 +322,12 @@ def propose(text: str, corrections: Iterable[str], where: str = "style.md") -> s
 
 def says_something(text: str) -> bool:
     """Whether a person has written a rule, or agreed to one: proposed rules do not count yet."""
-    ours = {*SEED.split("\n"), "## Proposed"}
+    our_lines = {*SEED.split("\n"), "## Proposed"}
     lines = sections.parse(text, "style.md").outside().splitlines()
-    return any(line.strip() and line not in ours for line in lines)
+    return any(line.strip() and line not in our_lines for line in lines)
 
 
 def _folded(line: str) -> str:
-    """The same for the same rule, whichever session it was said in."""
+    """A normal form that is equal for the same rule, whichever session it came from."""
     plain = _SOURCE.sub("", line.casefold().rstrip())
     return " ".join(plain.lstrip("-*[ x]").split()).rstrip(".")

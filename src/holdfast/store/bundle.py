@@ -82,10 +82,10 @@ def canonical_files(memory: Path) -> Listing:
     """The files of a memory that cannot be rebuilt, so that an export must contain them."""
     exported: list[str] = []
     left_out: list[tuple[str, str]] = []
-    for path, shown in walk_memory(memory):
-        if kind_of(shown).exported and (path.is_symlink() or not path.is_dir()):
-            reason = _why_not_file(path) or _why_not_path(shown)
-            (left_out.append((shown, reason)) if reason else exported.append(shown))
+    for path, name in walk_memory(memory):
+        if kind_of(name).exported and (path.is_symlink() or not path.is_dir()):
+            reason = _why_not_file(path) or _why_not_path(name)
+            (left_out.append((name, reason)) if reason else exported.append(name))
     return Listing(tuple(sorted(exported)), tuple(sorted(left_out)))
 
 

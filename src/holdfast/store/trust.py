@@ -63,7 +63,7 @@ class Trust:
         def give(lessons: dict[str, list[Given]]) -> None:
             for name, data in contents.items():
                 agreement = Given(content_hash(data), at, by)
-                others = [given for given in lessons.get(name, ()) if given.hash != agreement.hash]
+                others = [entry for entry in lessons.get(name, ()) if entry.hash != agreement.hash]
                 lessons[name] = [*others, agreement][-_KEPT:]
 
         self._change(give)
