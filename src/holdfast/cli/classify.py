@@ -1,4 +1,4 @@
-"""`holdfast classify`: what a prompt asks for, and which words told."""
+"""`holdfast classify`: the class of a prompt, and the words that decided."""
 
 from __future__ import annotations
 

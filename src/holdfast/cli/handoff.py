@@ -1,4 +1,4 @@
-"""`holdfast handoff`: what is next, in the words of whoever stops here."""
+"""`holdfast handoff`: leaves the next steps for the next session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast index`: bring the search index up to date, or make it anew."""
+"""`holdfast index`: updates the search index, or rebuilds it."""
 
 from __future__ import annotations
 

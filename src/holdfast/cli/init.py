@@ -1,4 +1,4 @@
-"""`holdfast init`: from nothing to a memory that agents are told, in one go."""
+"""`holdfast init`: sets up memory for a project in one step."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _show(done: Done, project: Project) -> None:
 def _news(imported: ImportReport, took_s: float) -> str:
     if not imported.bytes:
         return f" ({imported.added} new)"
-    # Seconds as they are waited for: a tenth matters to nobody once there are ten of them.
+    # A tenth of a second does not matter above ten seconds.
     took = f"{took_s:.1f}s" if took_s < 9.95 else short_duration(round(took_s))
     return f" ({imported.added} new, {amount(imported.bytes)} read in {took})"
 

@@ -75,7 +75,7 @@ def as_json(entry: LogEntry) -> dict[str, object]:
 
 
 def show_entry(text: str) -> None:
-    """An entry as it stands in the log, without the comments that only holdfast reads."""
+    """An entry of the log, without the comments that only holdfast reads."""
     heading, *lines = text.strip("\n").split("\n")
     output.heading(heading.removeprefix("## "))
     for line in lines:

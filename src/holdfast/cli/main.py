@@ -105,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if arguments is None:
                 gc.freeze()  # a last search for cycles would only delay the end of the process
             else:
-                gc.enable()  # a command may have disabled it, and this process goes on
+                gc.enable()  # a command may have disabled it, and this process continues
     except KeyboardInterrupt:  # while modules were still being loaded; a command answers for itself
         sys.stderr.write("holdfast: interrupted before anything was done.\n")
         return 130

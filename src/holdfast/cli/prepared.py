@@ -1,4 +1,4 @@
-"""Answers that were prepared when memory was saved, printed without the application being loaded."""
+"""Prints answers that were prepared when memory was saved, without loading the application."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.hooks.resume import told
 
 
 def print_resume(words: list[str]) -> bool:
-    """Prints what a new session here is told; False when the application has to look itself.
+    """Prints the start lines of a new session here; False if the application must compute them.
 
     Only what is asked most is understood: `--json`, `--why` and `--branch NAME`.
     """

@@ -1,4 +1,4 @@
-"""`holdfast resume`: what a new session here is told."""
+"""`holdfast resume`: shows what a new session here sees at its start."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def run(options: Namespace, machine: Machine) -> None:
 
 
 def _catch_up(machine: Machine, project: Project) -> None:
-    """A session that ended without a word is read before anybody goes on from what it did."""
+    """Captures a session that ended without a stop event, before work continues from it."""
     inbox = project.memory / "inbox"
     if inbox.is_dir() and any(inbox.glob("*.json")):
         from holdfast.flows.capture import catch_up

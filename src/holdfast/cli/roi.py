@@ -1,4 +1,4 @@
-"""`holdfast roi`: what memory saved, in figures that each say over how many, and when asked how, they were counted."""
+"""`holdfast roi`: what memory saved; each figure has its n and, on request, its formula."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def run(options: Namespace, machine: Machine) -> None:
 
 
 def _nothing(project: Project, since: str | None) -> str:
-    """Rows without a record say what a session cost, but neither what it opened nor what it was told."""
+    """Whether there is nothing to count: rows without a record have a cost, but neither files nor injections."""
     try:
         by_hand = len(rows(read_ledger(project)))
     except HoldfastError:

@@ -1,4 +1,4 @@
-"""`holdfast search`: the best answers from everything that is remembered, with where they stand."""
+"""`holdfast search`: the best matches in memory, with their file and line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast statusline`: one line for Claude Code's status line, without the application being loaded."""
+"""`holdfast statusline`: prints Claude Code's status line, without loading the application."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast undo`: shows what the last change of holdfast was, asks, takes it back, and says how it comes back."""
+"""`holdfast undo`: shows the last change, asks, reverts it, and says how to restore it."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _undo(options: Namespace, machine: Machine, *, dry_run: bool) -> list[Undone
 
 
 def _as_planned(options: Namespace, machine: Machine, planned: list[Undone]) -> list[Undone]:
-    """While a person was asked, a session may have ended: what they have not seen is not taken back."""
+    """A session may have ended while the person was asked: changes that they have not seen are not reverted."""
     if _undo(options, machine, dry_run=True) != planned:
         raise StoreError("something was written meanwhile", fix="Look again: holdfast undo")
     return _undo(options, machine, dry_run=False)
@@ -111,7 +111,7 @@ def _row(undone: Undone, options: Namespace) -> tuple[str, str, str]:
 
 
 def _tell(done: list[Undone], options: Namespace, *, shown: bool) -> None:
-    """What was just shown and agreed to is not listed again, but for what only the doing of it told."""
+    """What the person has just confirmed is not listed again, except for news from the undo itself."""
     if shown:
         output.line("Done.")
         if shared := [undone for undone in done if undone.file.startswith(".holdfast/")]:

@@ -1,4 +1,4 @@
-"""`holdfast uninstall AGENT`: takes the hooks out again, to the byte, and with --purge the memory too."""
+"""`holdfast uninstall AGENT`: removes the hooks, restoring files byte for byte, and with --purge the memory."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run(options: Namespace, machine: Machine) -> int:
     project = machine.project()
     scopes = (options.scope,) if options.scope else SCOPES
     agents = list(hosts()) if options.all else [options.agent]
-    # With --all, an agent whose file cannot be read must not keep our hooks in all the others.
+    # With --all, an agent with an unreadable file must not prevent removal from the others.
     plans, problems = planned(
         agents,
         lambda agent: plan_uninstall(machine, project, agent, scopes),
@@ -59,7 +59,7 @@ def run(options: Namespace, machine: Machine) -> int:
         elif purged is None and not any(plan.is_change for plan in plans):
             output.line("Nothing would change: no hooks of ours are there.")
         return 1 if problems else 0
-    # Both questions come before anything is done, so that nobody is left with half of what they wanted.
+    # Ask both questions before doing anything, so that no one ends up with half of the result.
     changes = any(plan.is_change for plan in plans)
     if changes and not (options.yes or options.json) and not agreed("Write this?"):
         output.line("Nothing was changed.")

@@ -1,4 +1,4 @@
-"""`holdfast why`: what a session was told, when, at what cost and for what reason; or why nothing."""
+"""`holdfast why`: what was injected into a session, when, at what cost and why; or why nothing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run(options: Namespace, machine: Machine) -> None:
 
 
 def _local(time: str) -> str:
-    """As all other commands write a moment; a trace that says it otherwise is shown as it is."""
+    """A time in the format of all commands; another format in the trace is shown unchanged."""
     try:
         return day(datetime.fromisoformat(time))
     except ValueError:

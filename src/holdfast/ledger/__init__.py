@@ -1,1 +1,1 @@
-"""Ledger rows to markdown and back, and the figures and advice that rest on them."""
+"""Reads and writes the ledger as markdown, and computes figures and advice from it."""

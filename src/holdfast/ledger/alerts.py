@@ -22,7 +22,7 @@ AMOUNTS: tuple[Amount, ...] = ("cost", "time")
 
 
 class Usual(Struct, frozen=True, kw_only=True):
-    """What sessions of one sort usually take: half of them less than `p50`, nine of ten less than `p90`."""
+    """What comparable sessions usually take: half of them less than `p50`, nine of ten less than `p90`."""
 
     of: str
     n: int
@@ -41,7 +41,7 @@ class Alert(Struct, frozen=True, kw_only=True):
 
 
 class Running(Struct, frozen=True, kw_only=True):
-    """A session as far as it has come."""
+    """A session with its cost and time so far."""
 
     session: str
     kind: str | None
@@ -68,7 +68,7 @@ class Likes:
             values.sort()
 
     def usual(self, session: str, kind: str | None, what: Amount) -> Usual | None:
-        """Of its own kind where there are enough, else of all; None while there are too few of either."""
+        """Of sessions of the same kind if there are enough, else of all; None if there are too few."""
         same_kind = self._others(session, kind, what) if kind else []
         values = same_kind if len(same_kind) >= FEWEST else self._others(session, None, what)
         p50, p90 = quantile(values, 0.5), quantile(values, 0.9)
@@ -109,7 +109,7 @@ def beyond_usual(one: Running, likes: Likes, *, live: bool) -> list[Alert]:
 def over_budget(
     spent: Iterable[tuple[datetime | None, float | None]], limit: float, period: Period, now: datetime
 ) -> Alert | None:
-    """What was spent in this day or month of the reader's own calendar, against what was to be spent."""
+    """An alert if the spending of this day or month, in local time, exceeds the budget."""
     form = "%Y-%m-%d" if period == "day" else "%Y-%m"
     current = now.astimezone().strftime(form)
     costs = [cost for at, cost in spent if at is not None and _local(at, form) == current]
@@ -131,7 +131,7 @@ def _local(at: datetime, form: str) -> str:
 
 
 def amount_of(entry: LedgerEntry, what: Amount) -> float | None:
-    """Cost in dollars or time in minutes; a negative value is a slip and counts as unknown."""
+    """Cost in dollars or time in minutes; a negative value is an error and counts as unknown."""
     value = entry.cost_usd if what == "cost" else entry.duration_s
     if value is None or value < 0:
         return None

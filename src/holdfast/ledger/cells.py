@@ -1,4 +1,4 @@
-"""The ledger's columns and what their cells mean: how each is written, how whole columns of cells are read.
+"""The columns of the ledger: how to write a cell, and how to read whole columns of cells.
 
 Standard library only: figures over a ledger are to be had before anything larger could be loaded.
 """
@@ -147,7 +147,7 @@ _UNITS = frozenset({_BLANK, " h ", " min ", " s ", " h min ", " h s ", " min s "
 
 
 class LedgerColumn:
-    """A column's two directions. Readers get the cell as it stands in the row, blanks and all."""
+    """How to write and read a column. Readers get the raw cell, with its blanks."""
 
     __slots__ = ("field", "name", "reader", "repeats", "sure", "write")
 
@@ -271,7 +271,7 @@ TOKEN_FIELDS = ("tokens.input", "tokens.output", "tokens.cache_read", "tokens.ca
 
 
 def assign(columns: Iterable[str]) -> list[LedgerColumn | None]:
-    """Which of our columns each header cell is; a name that comes twice is ours the first time only."""
+    """Maps header cells to our columns; only the first of two equal names counts."""
     left = {column.name.lower(): column for column in _COLUMNS}
     return [left.pop(name.lower(), None) for name in columns]
 
@@ -292,11 +292,11 @@ class CellReader:
             self.take(list(zip(*rows)), len(rows))  # noqa: B905 - checked, and hot
 
     def take(self, cells: Sequence[Sequence[str]], rows: int) -> None:
-        """Column by column: a million rows spend most of their time on being taken apart cell by cell."""
+        """Reads column by column: reading cell by cell is most of the time for a million rows."""
         raise NotImplementedError
 
     def unreadable(self, cells: Sequence[str]) -> str:
-        """What is wrong with the first cell that cannot be read, safe to show."""
+        """Describes the first cell that cannot be read, safe to show."""
         for name, read, cell in zip(self.columns, self.readers, cells, strict=True):
             try:
                 read((cell,))
@@ -364,7 +364,7 @@ def _quick_counts(cells: Sequence[str]) -> list[Any]:
 
 
 def _quick_words(cells: Sequence[str]) -> list[Any]:
-    """Words of letters that everybody can see, with blanks between them."""
+    """Words of visible letters, with blanks between them."""
     text = "".join(cells)
     if not (text.isascii() and text.isprintable()) or "\\" in text:
         raise ValueError("not plain")

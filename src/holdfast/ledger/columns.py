@@ -1,4 +1,4 @@
-"""A ledger as columns: the values of all its rows field by field, where figures are wanted and no single row.
+"""Reads a ledger as columns, for figures that need no single row.
 
 What `ledger_md` says of entries is said here of columns: which rows count, and which of two ledgers are the same.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FORGOTTEN = "forgotten"
 _NOTHING: dict[str, tuple[str, ...]] = {"goal": (), "failures": ()}
-# What figures are made of, and what tells which rows count.
+# The fields that figures need, and those that decide which rows count.
 FIGURES = (
     *("session", "recorded", "outcome", "model", "tasks", "failed", "cost_usd", "duration_s", "framework"),
     *("failures", "skipped", "project_type", "agent", "kind", *TOKEN_FIELDS),
@@ -31,14 +31,14 @@ FIGURES = (
 
 
 class _ColumnReader(CellReader):
-    """Adds the values under one header to the columns that are wanted."""
+    """Adds the values under one header to the requested columns."""
 
     def __init__(self, header: Header, columns: Columns) -> None:
         super().__init__(header)
         self._columns = columns
         named = [column.field if column else "" for column in self.assigned]
         self._absent = [field for field in columns if field not in named]
-        # A cell that cannot be read spoils its row, whether it is wanted or not; a text always can.
+        # An unreadable cell invalidates its row, even in another column; text is always readable.
         self._needed = [
             (place, read, columns.get(named[place]))
             for place, (column, read) in enumerate(zip(self.assigned, self.readers, strict=True))

@@ -1,4 +1,4 @@
-"""Ledger rows for other programs: csv, jsonl, OpenMetrics, Parquet; with column names that do not change."""
+"""Exports ledger rows as csv, jsonl, OpenMetrics and Parquet, with stable column names."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def exported(rows: Sequence[LedgerEntry], form: str, project: str) -> Iterator[b
 
 
 def write_export(project: Project, path: Path, pieces: Iterable[bytes]) -> None:
-    """A file that a person named: replaced as a whole, so that a scraper never reads half of it."""
+    """Writes the export file atomically, so that a scraper never reads half of it."""
     files.replace(path, b"".join(pieces), project.lock("export"), files.ANYTHING)
 
 

@@ -1,4 +1,4 @@
-"""Forgetting in a ledger: rows of a session become one that says so, and texts go out of the goal."""
+"""Forgets sessions in a ledger: their rows become one tombstone, and texts are removed from the goal."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _row(raw: bytes, header: Header, removal: Removal, buried: set[str]) -> byte
 
 
 def _tombstone(raw: bytes, session: str, header: Header, removal: Removal, buried: set[str]) -> bytes | None:
-    """The row that says nothing but that it was forgotten; None for another of the same session."""
+    """The tombstone of a session; None for its further rows."""
     is_buried = session in buried
     names = [column.lower() for column in header.columns]
     row = None

@@ -1,4 +1,4 @@
-"""The ledger file: entries to rows of markdown and back, and which rows count."""
+"""Converts ledger entries to markdown rows and back, and decides which rows count."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class LedgerFile(Struct):
 
     @property
     def read_only(self) -> bool:
-        """A newer holdfast has written here: read it, do not append."""
+        """Whether a newer version wrote the file: read it, do not append."""
         return self.format is not None and self.format > FORMAT
 
 
@@ -163,7 +163,7 @@ def _render_header(columns: Sequence[str]) -> str:
 
 
 def parse_ledger(data: bytes, name: str) -> LedgerFile:
-    """Everything a ledger holds. LedgerError only when the file as a whole is no ledger."""
+    """Parses a ledger. Raises LedgerError only if the file as a whole is not a ledger."""
     entries: list[LedgerEntry] = []
     tables = read_tables(data, name, lambda header: RowReader(header, entries))
     return LedgerFile(entries, tables.lines, tables.problems, tables.format, tables.header)

@@ -1,4 +1,4 @@
-"""Which model for a goal, in a sentence with its trade-off; or that past sessions do not say, and what they do say.
+"""Recommends a model for a goal, in a sentence with its trade-off, or says that the evidence is not enough.
 
 Nothing is left to chance, and ties go to the model used more. A model that no session used is never named.
 """
@@ -35,7 +35,7 @@ MOST_NAMED = 3
 
 
 class Recommendation(Struct, frozen=True, kw_only=True):
-    """`model` is None where the evidence does not single one out; `sentence` says it in words either way."""
+    """The advice. `model` is None if the evidence is not enough; `sentence` always says the result in words."""
 
     goal: Goal
     objective: Objective
@@ -53,7 +53,7 @@ class Recommendation(Struct, frozen=True, kw_only=True):
 
 
 class _Choice(Struct, frozen=True):
-    """The one that leads by the objective, those it is clearly better than, and those it may not be."""
+    """The leading model by the objective, those it clearly beats, and those it may not beat."""
 
     lead: Believed
     beaten: Sequence[Believed]
@@ -139,7 +139,7 @@ def _choose(believed: Sequence[Believed], objective: Objective) -> _Choice:
 
 
 def _lead(ordered: Sequence[Believed], objective: Objective) -> Believed:
-    """The best; where failures differ by less than anybody would notice, the one used most of those."""
+    """The best; of several with about the same failure rate the one used most."""
     first = ordered[0]
     if objective in AMOUNTS:
         return first
@@ -162,7 +162,7 @@ def _clearly_cheaper(one: Believed, other: Believed, what: str) -> bool:
 
 
 def _cheapest_of_alike(lead: Believed, rivals: Sequence[Believed]) -> Believed | None:
-    """Of those that fail about as little as the one that leads: the one whose success clearly costs least.
+    """Of the models that fail about as little as the leader: the one with clearly the lowest cost per success.
 
     A model is not taken for its price on the word of a few sessions, nor for failing more, if only by the estimate.
     """
@@ -182,7 +182,7 @@ def _cheapest_of_alike(lead: Believed, rivals: Sequence[Believed]) -> Believed |
 
 
 def _least_chance(choice: _Choice | None, objective: Objective) -> float | None:
-    """The chance that the leading model is really better than the one that comes nearest."""
+    """The probability that the leader is really better than its closest rival."""
     if choice is None:
         return None
     lead, rivals = choice.lead, [*choice.beaten, *choice.open]
@@ -222,7 +222,7 @@ def _price(own: ModelEstimate, rival: ModelEstimate) -> str:
 
 
 def _undecided(choice: _Choice, objective: Objective) -> str:
-    """What can be said although no model stands out."""
+    """What can be said if no model stands out."""
     lead = choice.lead.candidate
     near = min(choice.open, key=lambda one: _order(one, objective)).candidate
     if not choice.beaten:

@@ -1,4 +1,4 @@
-"""The report over a ledger: which model earns its price where, how complex the work is, what fails, and the trend.
+"""Computes the ledger report: the best models, the complexity of the work, failures, and the trend.
 
 Every statement carries its n; what too few sessions say is left out or said to be unsettled.
 """
@@ -51,7 +51,7 @@ _ADVICE = {
 
 
 class BestModel(Struct, frozen=True, kw_only=True):
-    """The most productive model for a type of project; none where too few sessions tell."""
+    """The most productive model for a type of project; None if there are too few sessions."""
 
     project_type: str
     model: str | None
@@ -249,7 +249,7 @@ def _belief(own: Figures, overall: float) -> Belief:
 
 
 def _lead_note(ordered: Sequence[str], known: dict[str, Figures], overall: float) -> str:
-    """A note where the second model's sessions do not rule out that it is as good."""
+    """A note if the second model may be as good."""
     if len(ordered) == 1:
         return "the only one used often enough"
     first, second = (_belief(known[model], overall) for model in ordered[:2])

@@ -1,4 +1,4 @@
-"""What memory saved, counted over values that the caller gathered: every figure has its formula and its n."""
+"""Computes what memory saved, from values that the caller gathered: every figure has its formula and its n."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ENOUGH_WORDS = 2  # that a line and a session have in common, for the session to
 
 
 class Subject(Struct, frozen=True):
-    """What a text or a session is about: its telling words, and the paths it names."""
+    """The subject of a text or a session: its content words, and the paths it names."""
 
     words: frozenset[str] = frozenset()
     paths: frozenset[str] = frozenset()
@@ -48,7 +48,7 @@ class FailedCommand(Struct, frozen=True):
 
 
 class SessionFacts(Struct, frozen=True, kw_only=True):
-    """One session. None is unknown; `told` is None where the trace of what sessions were told is gone."""
+    """One session. None is unknown; `told` is None if the injection trace no longer exists."""
 
     session: str
     at: float | None
@@ -70,7 +70,7 @@ class SessionFacts(Struct, frozen=True, kw_only=True):
 
 
 class ToldFacts(Struct, frozen=True, kw_only=True):
-    """What was injected into one session; `opening` is what its start named to continue with, line by line."""
+    """What was injected into one session; `opening` has the start lines about work to continue."""
 
     session: str
     tokens: int
@@ -97,7 +97,7 @@ class MemorySize(Struct):
 
 
 class RoiEvidence(Struct, frozen=True, kw_only=True):
-    """All that is counted over. `sessions` are in time order and `since` says which of them are asked about."""
+    """All input of the figures. `sessions` are in time order; `since` limits the period."""
 
     sessions: Sequence[SessionFacts] = ()
     told: Sequence[ToldFacts] = ()
@@ -338,7 +338,7 @@ def _differences(told: Sequence[SessionFacts], others: Sequence[SessionFacts]) -
 
 
 def _only_opened(session: SessionFacts) -> float | None:
-    """None where no file was touched: some agents do not record what they read."""
+    """None if no file was touched: some agents do not record what they read."""
     return len(session.opened - session.changed) if session.touched else None
 
 
@@ -353,7 +353,7 @@ def _failures(sessions: Iterable[SessionFacts]) -> Clusters:
 def _injected(evidence: RoiEvidence) -> Injected:
     tokens = [injection.tokens for injection in evidence.told]
     by_session = {injection.session: injection.tokens for injection in evidence.told}
-    # Where less was recorded as read than was injected, the record of tokens is not whole.
+    # If fewer tokens were recorded as read than injected, the token record is incomplete.
     measured = [
         (by_session[session.session], session.new_input)
         for session in evidence.sessions

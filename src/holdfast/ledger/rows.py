@@ -1,4 +1,4 @@
-"""The ledger as its users meet it: rows with filters, one session explained, rows added by hand, sharing."""
+"""Use cases of the ledger: filtered rows, the details of a session, rows added by hand, sharing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def read_ledger(project: Project) -> LedgerFile:
 
 
 def rows(ledger: LedgerFile, wanted: Filter | None = None) -> list[LedgerEntry]:
-    """The rows that count, oldest first, as far as the filter lets them through."""
+    """The rows that count and match the filter, oldest first."""
     return select(current(ledger.entries), wanted or Filter())
 
 
@@ -61,7 +61,7 @@ def select(entries: Sequence[LedgerEntry], wanted: Filter) -> list[LedgerEntry]:
 
 
 def find_row(entries: Sequence[LedgerEntry], session: str) -> LedgerEntry:
-    """A row by its session id or the beginning of it."""
+    """A row by its session id or a prefix of it."""
     exact = [entry for entry in entries if entry.session == session]
     close = exact or [entry for entry in entries if session and entry.session.startswith(session)]
     if not close:
@@ -139,7 +139,7 @@ def share(project: Project) -> list[str]:
 
 
 def unshare(project: Project) -> bool:
-    """Whether git's history holds it: what was only staged leaves nothing behind."""
+    """Whether git's history contains it: a staged file leaves no trace."""
     committed = bool(git_text(project.root, "ls-tree", "--name-only", "HEAD", "--", SHARED_FILES[0]))
     _git_or_fail(project, "rm", "--cached", "--quiet", "--ignore-unmatch", *SHARED_FILES)
     ProjectLedger(project).unshare()
@@ -220,7 +220,7 @@ def merge(machine: Machine, project: Project, places: Sequence[str]) -> MergeRes
     gone = Denied(project.memory).sessions | {
         entry.session for entry in (*existing, *entries) if entry.forgotten
     }
-    # What was forgotten anywhere does not come back; that it was forgotten is taken in.
+    # A session forgotten anywhere does not come back; its tombstone is imported.
     wanted = [entry for entry in unseen if entry.forgotten or entry.session not in gone]
     new, refused = _cleaned(machine, wanted)
     if new:

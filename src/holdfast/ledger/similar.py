@@ -1,5 +1,4 @@
-"""Past sessions that resemble a goal: by the words they share, weighed by how telling each is, by meaning, and by what
-their logs say.
+"""Finds past sessions that resemble a goal: by shared words, weighted by rarity, by meaning, and by their logs.
 
 Singular and plural are one word. A goal of a word or two is answered by every session that has them: where all work was
 on checkpoints, that word tells no session from another, and yet all of them are about checkpoints.
@@ -38,7 +37,7 @@ OTHER_TYPE_WEIGHT = 0.5  # of a session in a project of another type
 
 
 class Goal(Struct, frozen=True, kw_only=True):
-    """What a person is about to do, in the terms of the ledger."""
+    """The task ahead, in the terms of the ledger."""
 
     words: tuple[str, ...]
     kind: str | None = None
@@ -54,7 +53,7 @@ class Alike(Struct, frozen=True, kw_only=True):
 
 
 class Logged(Struct, frozen=True):
-    """How well what a session's log says answers a goal, 0 to 1, and by which words."""
+    """How well a session's log matches a goal, 0 to 1, and by which words."""
 
     score: float
     words: tuple[str, ...] = ()
@@ -67,7 +66,7 @@ def similar(
     most: int | None = None,
     logs: Mapping[str, Logged] | None = None,
 ) -> list[Alike]:
-    """The most alike first, newer ones first among equals.
+    """The most similar first, newer ones first among equals.
 
     `meaning` is for each entry how near its goal is, 0 to 1; `logs` what is known of sessions by their logs.
     """
@@ -122,7 +121,7 @@ def _likeness(
     one: Mapping[str, str], other: Mapping[str, str], rarity: dict[str, float]
 ) -> tuple[float, float]:
     """The cosine of two goals, and how much of the first the second has."""
-    # A word that no session has used is as telling as the rarest: it is missing from all of them alike.
+    # A word that no session has used weighs as much as the rarest: it is missing from all of them.
     rarest = max(rarity.values(), default=1.0)
 
     def weight(words: Iterable[str]) -> float:
@@ -264,7 +263,7 @@ def explain_amounts(observed: Iterable[tuple[Factors, float, float]]) -> AmountM
 
 
 class ModelEstimate(Struct, frozen=True, kw_only=True):
-    """One model: what is believed of it for this goal, and what that rests on."""
+    """One model: the estimates for this goal, and their basis."""
 
     model: str
     sessions: int
@@ -287,11 +286,11 @@ class Believed(Struct, frozen=True):
     time_doubt: float
 
     def safer_than(self, other: Believed) -> float:
-        """The chance that it fails less: what the task itself adds to both is no difference between them."""
+        """The probability that it fails less often; the effect of the task itself cancels out."""
         return self.failures.lower(self.candidate.model, other.candidate.model)
 
     def takes_less_than(self, other: Believed, what: str) -> float:
-        """The chance that a success of it takes less; what is free takes less than what is not."""
+        """The probability that a success takes less of it; free takes less than not free."""
         amount, other_amount = self.per_success(what), other.per_success(what)
         if amount is None or other_amount is None:
             return 0.5

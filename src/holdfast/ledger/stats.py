@@ -1,4 +1,4 @@
-"""Rates with their intervals, beliefs about rates, and figures that say over how many rows they were counted."""
+"""Statistics: rates with intervals, beliefs about rates, and figures with their n."""
 
 from __future__ import annotations
 
@@ -264,5 +264,5 @@ def rate_shift(with_memory: Clusters, without: Clusters) -> Difference | None:
 
 
 def _known(values: Iterable[float | None]) -> list[float]:
-    """What can be counted with: a cost that is no number, or below zero, is a fault of its file and not a cost."""
+    """The valid values: a cost that is not a number, or below zero, is an error in the file."""
     return [value for value in values if value is not None and 0 <= value < _BEYOND_BELIEF]

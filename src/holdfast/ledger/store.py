@@ -21,7 +21,7 @@ from holdfast.store.project import LINKS, UNION_MERGE, Project
 
 
 class _Ending(NamedTuple):
-    """What a new row would stand under: our columns in force, or none; and whether the file says anything."""
+    """The header for a new row: our columns in force, or none; and whether the file has any content."""
 
     columns: tuple[str, ...]
     blank: bool
@@ -42,7 +42,7 @@ class LedgerStore:
         return markdown.parse_ledger(data, self.path.name)
 
     def _read_between_writers(self) -> bytes | None:
-        """A last line without its end may be one that is being written just now."""
+        """The last line without its end may be in the middle of being written."""
         if not self.lock_path.exists():
             return None
         try:

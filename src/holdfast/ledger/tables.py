@@ -1,4 +1,4 @@
-"""Which tables a ledger file has and which rows they hold: markdown to columns of cells, a problem for each bad line.
+"""Reads the tables of a ledger file: markdown to columns of cells, with a problem for each bad line.
 
 Each header governs the rows below it up to the next. Tables that follow our marker are read by our escapes;
 others (the seed's, a person's) by markdown's own, where only `\\|` is one. A `CellReader` takes the cells. Standard
@@ -143,7 +143,7 @@ def survey(raw_lines: Iterable[bytes], name: str) -> Survey:
 
 
 def regions(raw_lines: Iterable[bytes], name: str) -> list[tuple[int, int, Header | None]]:
-    """From which line to which, counted from 0, a file stands under which header."""
+    """The lines, counted from 0, that belong to each header."""
     decoder, found = _Decoder(name), Survey()
     spans = found.look(list(decoder.decode(raw_lines)))
     decoder.refuse_noise()

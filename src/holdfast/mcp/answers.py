@@ -1,4 +1,4 @@
-"""What each tool answers: it calls the application and makes text of the result, with memory as fenced data."""
+"""Answers each tool call: calls the application and formats the result as text, with memory as fenced data."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
 def answer(machine: Machine, name: str, arguments: object, client: str = "") -> str:
-    """The text for a tool call; a HoldfastError says in one line why there is none."""
+    """The text for a tool call; raises HoldfastError with the reason in one line."""
     parsed = tools.parse(name, arguments)  # refuses an unknown tool
     return _ANSWERS[name](machine, parsed, client)
 
 
 def fenced(lines: Iterable[str], longest: int = LONGEST_LINE) -> str:
-    """Lines of memory as data, hidden text shown, none longer than a screen holds."""
+    """Fenced lines of memory, with hidden characters made visible and long lines cut."""
     id = "".join(_SIGNS[byte % len(_SIGNS)] for byte in os.urandom(6))
     visible_lines = map(visible, lines)
     return wrap([line if len(line) <= longest else f"{line[:longest]}…" for line in visible_lines], id)

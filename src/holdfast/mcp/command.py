@@ -44,7 +44,7 @@ def run(options: argparse.Namespace, machine: Machine) -> None:
 def _directory(named: str | None, machine: Machine) -> Path:
     if named is None:
         project = Path(machine.env.get("CLAUDE_PROJECT_DIR", ""))
-        # Another agent that Claude Code has started elsewhere inherits the variable, and is not to get its memory.
+        # An agent that Claude Code started elsewhere inherits the variable, and must not get this memory.
         inside = project.is_absolute() and machine.cwd.resolve().is_relative_to(project.resolve())
         return project if inside else machine.cwd
     directory = (machine.cwd / Path(named).expanduser()).absolute()

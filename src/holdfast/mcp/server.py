@@ -85,7 +85,7 @@ def own_input() -> IO[bytes]:
 
 
 def end_with_parent(busy: threading.Lock) -> None:
-    """Ends the process when its parent is gone, even if another process holds the pipe; finishes a call under way."""
+    """Ends the process when its parent exits, even if another process holds the pipe; finishes a running call first."""
     if sys.platform == "win32":
         return  # there a parent's end closes the pipe
     parent = os.getppid()

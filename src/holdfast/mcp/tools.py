@@ -1,4 +1,4 @@
-"""The tools: what each is called, what it takes, and which of the application's use cases answers it.
+"""The tools: their names, arguments and use cases.
 
 Only msgspec is loaded here, so that a client learns of the tools before the application is there.
 """
@@ -92,7 +92,7 @@ class Tool(Struct, frozen=True):
     writes: bool
 
     def schema(self) -> dict[str, Any]:
-        """As small as it can be: models read it with every request."""
+        """The schema, as small as possible: models read it with every request."""
         _, components = msgspec.json.schema_components((self.takes,), ref_template="{name}")
         schema = components[self.takes.__name__]
         properties = {name: _small(property_schema) for name, property_schema in schema["properties"].items()}
@@ -148,7 +148,7 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
 def parse(name: str, arguments: object) -> Struct:
-    """What was given, checked; UsageError in one line when a client sends something else."""
+    """Parses and checks the arguments; raises UsageError in one line if they are invalid."""
     tool = BY_NAME.get(name)
     if tool is None:
         raise UsageError(f"no tool {name[:40]!a}", fix=f"There are: {', '.join(BY_NAME)}")

@@ -1,4 +1,4 @@
-"""What a repository shows of itself and what sessions learned of it: conventions, patterns, facts, notes on files.
+"""Knowledge about a repository, from its files and from sessions: conventions, patterns, facts, notes on files.
 
 Each item says when it was last seen to hold (`confirmed`): that decides what is set aside when there is too much.
 """
@@ -53,7 +53,7 @@ class Pattern(Struct, frozen=True, kw_only=True):
 
 
 class LearnedFact(Struct, frozen=True, kw_only=True):
-    """Something a session found out about the project; each session that says it again is a source more."""
+    """Something a session found out about the project; each session that repeats it is another source."""
 
     category: str
     statement: str
@@ -96,7 +96,7 @@ class Items(Struct, frozen=True, kw_only=True):
 
 
 class Looked(Struct, frozen=True, kw_only=True):
-    """How thoroughly a checkout was looked at: sampling is said, never hidden."""
+    """How thoroughly a checkout was scanned: sampling is reported, never hidden."""
 
     listed: int = 0
     sources: int = 0

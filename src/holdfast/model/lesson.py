@@ -60,7 +60,7 @@ class Ran(Struct, frozen=True, kw_only=True):
 
 
 class Correction(Struct, frozen=True, kw_only=True):
-    """A rule that a person stated while the work went on; `lasting` when they said that it is to stay."""
+    """A rule that a person stated during work; `lasting` if they said that it should stay."""
 
     text: str
     lasting: bool = False
@@ -134,7 +134,7 @@ class Lesson(Struct, frozen=True, kw_only=True):
 
     @property
     def strong(self) -> bool:
-        """Seen in two sessions or more: such a stumble is told at the start of a session, whatever is asked."""
+        """Seen in two sessions or more: such a failure is shown at every start of a session."""
         return len(self.sessions) >= 2
 
 
@@ -154,6 +154,6 @@ def failing_call(rule: str) -> tuple[str, str, str] | None:
 
 
 def failing_command(rule: str) -> str:
-    """The command that a rule begins with and says fails; '' of any other."""
+    """The failing command at the start of a rule; '' if there is none."""
     match = _NAMES_FIRST.match(rule)
     return match[1] if match else ""

@@ -1,4 +1,4 @@
-"""One line that an agent or a person is told."""
+"""One line that an agent or a person sees."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class Line(Struct, frozen=True, omit_defaults=True):
-    """One line that is told, and why it is worth its tokens.
+    """One line, and why it is worth its tokens.
 
     `kind` says what sort of line it is, `id` which statement or file, `source` where that stands. `said` is the text
     without its label and marks, `subject` what it is about: the goal of a session, the purpose of a command.

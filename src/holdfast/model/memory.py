@@ -1,4 +1,4 @@
-"""What a project remembers besides rows: what was decided, asked, found, tried in vain, left open, and verified.
+"""What a project remembers besides rows: decisions, questions, findings, dead ends, open items, and facts.
 
 Ids never count up: a letter and a short hash of the content, so that the same thing has the same id on every
 machine and in every export.
@@ -173,7 +173,7 @@ def content_id(letter: str, text: str) -> str:
 
 
 def ids_of(item: object) -> frozenset[str]:
-    """The ids by which a statement is known: a dead end also by what was tried alone, as the state names it."""
+    """The ids of a statement: a dead end also has one of its command alone, as the state names it."""
     item_id = str(getattr(item, "id", ""))
     also = content_id("X", item.tried) if isinstance(item, DeadEnd) else item_id
     return frozenset({item_id, also} - {""})
@@ -183,7 +183,7 @@ def ids_of(item: object) -> frozenset[str]:
 
 
 class PointerSession(Struct, frozen=True, kw_only=True):
-    """One ended session, as far as it says which files belong to which words. Paths are the repository's."""
+    """One ended session, reduced to its words and files. Paths are relative to the repository."""
 
     session: str
     at: float

@@ -1,4 +1,4 @@
-"""What search is about: chunks that go in, hits that come out, and the figures of an index."""
+"""The values of search: chunks, hits, and the figures of an index."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Chunk(Struct, frozen=True, kw_only=True):
 
 
 class Grounds(Struct, frozen=True):
-    """Why something was found: its id was said, words that it shares with the question, how near it is, its date.
+    """Why something was found: its id is in the query, shared words, similarity of meaning, its date.
 
     `weak` is what may as well be chance.
     """

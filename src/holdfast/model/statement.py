@@ -1,4 +1,4 @@
-"""What every surface reads: one statement of the memory, whatever file it stands in."""
+"""A statement of the memory, in one form for every file and surface."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Statement(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="stat
 
 
 class SessionText(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="session"):
-    """What can be found of a session as a whole."""
+    """The searchable text of a whole session."""
 
     goal: str = ""
     outcome: str = ""
@@ -134,7 +134,7 @@ _BASES: dict[str, Basis] = {"user": "person", "agent": "agent"}
 
 
 def statement_of(item: Item, project: str = "", source: str = "") -> Statement:
-    """An item of the memory's files as a statement; `source` is the file that it stands in."""
+    """An item of a memory file as a statement; `source` is the file."""
     at, by = item.at, ""
     values: dict[str, object]
     match item:

@@ -247,7 +247,7 @@ def differ_by_a_slip(written: str, known: str) -> bool:
 
 
 def holds(text: str, wanted: str) -> bool:
-    """Whether `wanted` stands in a text, and not as a part of longer words: `port 543` is not in `port 5433`."""
+    """Whether a text contains `wanted` as whole words: `port 543` is not in `port 5433`."""
     at = text.find(wanted)
     while at >= 0:
         end = at + len(wanted)
@@ -260,14 +260,14 @@ def holds(text: str, wanted: str) -> bool:
 
 
 def _runs_on(before: str, after: str) -> bool:
-    """Whether two characters belong to one word; scripts without spaces do not say."""
+    """Whether two characters belong to one word; unknown in scripts without spaces."""
     return before.isalnum() and after.isalnum() and before.isascii() and after.isascii()
 
 
 def held(terms: Iterable[tuple[str, str]], text: str, most: int) -> list[str]:
-    """Those of some (word, stem) that a text holds, in their order; a name as the text has it, without its parts.
+    """The terms (word, stem) that a text contains, in order; a name as the text has it, without its parts.
 
-    A word that was written otherwise is '', and shown as the text has it.
+    A misspelt word is '', and shown as the text has it.
     """
     plain, with_parts = _folded(text), ""
     matches = []
