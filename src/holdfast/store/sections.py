@@ -114,8 +114,11 @@ class Document(Struct, frozen=True):
             pieces.append(self.lines[part.start])
             body = self.lines[part.start + 1 : part.stop]
             our_text, text = _edited_body(
-                body, our_lines, lambda line, name=part.name: edit(name, line), prose
-            )  # type: ignore[misc]
+                body,
+                our_lines,
+                lambda line, name=part.name: edit(name, line),  # type: ignore[misc]
+                prose,
+            )
             pieces.append(text)
             end = self.lines[part.stop]
             if part.marks and [body[n].rstrip("\r\n") for n in sorted(our_lines)] != our_text:
