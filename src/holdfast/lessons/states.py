@@ -1,4 +1,4 @@
-"""The state of each lesson for this user now, and which lessons count."""
+"""Determines the state of each lesson for this user, and which lessons are active."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from holdfast.store.versions import new_group
 MOST_STAMPS = 5_000
 _STAMPS = msgspec.json.Decoder(dict[str, Stamp])
 _DAY_S = 86_400.0
-_OFTEN_ENOUGH = 10  # injected that often, a lesson has had its chance
-# A correction is not among them: it is words, perhaps pasted ones.
+_OFTEN_ENOUGH = 10  # injected this often, a lesson has had its chance
+# Corrections are excluded: they are text, perhaps pasted.
 PROVEN_BY_CALLS = frozenset(["command", "stumble", "pitfall", "convention"])
 
 
 class LessonStatus(Struct, frozen=True, kw_only=True):
-    """A lesson where it lies, and what holds for it. `due` are rules of a candidate that count already."""
+    """A stored lesson and its state. `due` are rules of a candidate that are already active."""
 
     stored: StoredLesson
     place: Place
@@ -44,9 +44,9 @@ class LessonStatus(Struct, frozen=True, kw_only=True):
     muted_until: float | None = None
     active_at: float | None = None
     due: tuple[str, ...] = ()
-    own: bool = True  # learned or written here; of a shared one: written by this machine
-    drift: tuple[str, ...] = ()  # what changed of what it depends on
-    changed: bool = False  # another content of this name was trusted
+    own: bool = True  # learned or written here; for a shared lesson: written by this machine
+    drift: tuple[str, ...] = ()  # changes in the files it depends on
+    changed: bool = False  # the trusted version of this name had other content
 
     @property
     def lesson(self) -> Lesson:
@@ -58,7 +58,7 @@ class LessonStatus(Struct, frozen=True, kw_only=True):
 
 
 class ActiveLesson(NamedTuple):
-    """A lesson that counts here and now."""
+    """A lesson that is active in this project."""
 
     lesson: Lesson
     scope: Scope
@@ -69,14 +69,14 @@ def lesson_store(machine: Machine, project: Project, group: str = "") -> LessonS
 
 
 def active_lessons(machine: Machine, project: Project) -> list[ActiveLesson]:
-    """The lessons that count: none that is muted, rejected, stale or untrusted. The nearest of a name wins."""
+    """Return the active lessons: not muted, rejected, stale or untrusted. Of one name, the nearest wins."""
     return counting(looked_at(machine, project, lesson_store(machine, project).read()))
 
 
 def looked_at(machine: Machine, project: Project, shelf: Shelf) -> list[LessonStatus]:
-    """Every lesson, those marked stale whose repository is no longer as it was when they were learned.
+    """Return every lesson; a lesson is stale if the files it depends on changed since it was learned.
 
-    A file without digests is compared with what was there when it was first looked at.
+    A lesson without digests is compared with the digests of its first check.
     """
     lessons = states(machine, shelf)
     depending = {
@@ -91,11 +91,11 @@ def looked_at(machine: Machine, project: Project, shelf: Shelf) -> list[LessonSt
     first: dict[str, dict[str, str]] = {}
     for number, prints in depending.items():
         status = lessons[number]
-        found = [(item, next(verdicts)) for item in prints]
-        for item, verdict in found:
+        pairs = [(item, next(verdicts)) for item in prints]
+        for item, verdict in pairs:
             if not item.digest and (digest := getattr(verdict, "digest", "")):
                 first.setdefault(status.lesson.id, {})[item.target] = digest
-        if drift := tuple(filter(None, (drift_text(verdict) for _, verdict in found))):
+        if drift := tuple(filter(None, (drift_text(verdict) for _, verdict in pairs))):
             lessons[number] = replace(status, state="stale", due=(), drift=drift)
     if first:
         lesson_store(machine, project).mark_looked_at(first)
@@ -103,12 +103,12 @@ def looked_at(machine: Machine, project: Project, shelf: Shelf) -> list[LessonSt
 
 
 def _is_elsewhere(project: Project) -> bool:
-    """Sessions were imported into an empty folder: there is nothing here that could have changed."""
+    """Whether sessions were imported into an empty folder: then nothing can have changed."""
     return not is_checkout(project.root) and not (project.root / ".git").exists()
 
 
 def drift_text(verdict: Verdict) -> str:
-    """What changed of one target, in a line; '' when nothing did."""
+    """Describe the change of one target in a line; '' if it did not change."""
     match verdict:
         case Same() | Renamed(same=True):
             return ""
@@ -122,7 +122,7 @@ def drift_text(verdict: Verdict) -> str:
 
 def counting(lessons: Sequence[LessonStatus]) -> list[ActiveLesson]:
     by_name: dict[str, ActiveLesson] = {}
-    # A later one of the same name takes the place of an earlier one.
+    # A later lesson of the same name replaces an earlier one.
     order = [("personal", True), ("shared", True), ("local", True), ("shared", False)]
     active = [one for one in lessons if one.state == "active" and (one.place, one.own) in order]
     for one in sorted(active, key=lambda one: order.index((one.place, one.own))):
@@ -136,7 +136,7 @@ def counting(lessons: Sequence[LessonStatus]) -> list[ActiveLesson]:
 
 
 def states(machine: Machine, shelf: Shelf) -> list[LessonStatus]:
-    """Every lesson there is, candidates first, by what a person chose, agreed to and was shown."""
+    """Return the state of every lesson, candidates first, by a person's choices, trust and what they have seen."""
     clock = _Clock(machine, shelf.record)
     places: tuple[Place, ...] = ("candidates", "local", "personal", "shared")
     return [_status(shelf, place, stored, clock) for place, stored in shelf.lessons(*places)]
@@ -144,11 +144,11 @@ def states(machine: Machine, shelf: Shelf) -> list[LessonStatus]:
 
 def _status(shelf: Shelf, place: Place, stored: StoredLesson, clock: _Clock) -> LessonStatus:
     lesson, name, choices = stored.lesson, stored.lesson.name, shelf.choices
-    given = shelf.trust.given(name, stored.data) if place == "shared" else None
+    approval = shelf.trust.given(name, stored.data) if place == "shared" else None
     due = clock.due(lesson) if place == "candidates" else ()
     state: State = "active"
-    if place == "shared" and given is None:
-        state = "untrusted"  # what came through git counts once its content was agreed to
+    if place == "shared" and approval is None:
+        state = "untrusted"  # a lesson from git is active once its content is trusted
     elif place == "candidates" and len(due) < len(lesson.rules):
         state = "candidate"
     is_rejected = place in ("candidates", "shared") and all(map(choices.rejects, lesson.rules))
@@ -158,7 +158,7 @@ def _status(shelf: Shelf, place: Place, stored: StoredLesson, clock: _Clock) -> 
         state = "muted"
     elif is_rejected:
         state = "rejected"
-    own = place != "shared" or (given is not None and given.by == "share")
+    own = place != "shared" or (approval is not None and approval.by == "share")
     return LessonStatus(
         stored=stored,
         place=place,
@@ -168,7 +168,7 @@ def _status(shelf: Shelf, place: Place, stored: StoredLesson, clock: _Clock) -> 
         active_at=clock.last(lesson) if place == "candidates" else None,
         due=due if state in ("active", "candidate") else (),
         own=own,
-        changed=place == "shared" and given is None and shelf.trust.ever(name),
+        changed=place == "shared" and approval is None and shelf.trust.ever(name),
     )
 
 

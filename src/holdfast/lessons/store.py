@@ -1,7 +1,7 @@
-"""Reads and changes lessons where they live: personal, of this machine's project with its candidates, shared in git.
+"""Reads and changes the lesson folders: personal, local with its candidates, and shared in git.
 
-A change is decided on what is read under one lock, and never overwrites a file that was edited by hand meanwhile.
-Files of the project and personal files keep versions; for shared files git does.
+A change is based on what is read under one lock, and never overwrites a file that was edited by hand in between.
+Local and personal files are versioned by us, shared files by git.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class StoredLesson(Struct, frozen=True, kw_only=True):
 
 
 class Folder(Struct, frozen=True):
-    """What a folder holds. `problems` are whole sentences, place included."""
+    """The content of a folder. `problems` are full sentences, with the place."""
 
     lessons: tuple[StoredLesson, ...] = ()
     problems: tuple[str, ...] = ()
@@ -77,9 +77,9 @@ class Folder(Struct, frozen=True):
 
 
 def read_folder(folder: Path, shown: str) -> Folder:
-    """The lessons of a folder, by name. `shown` is how messages name it.
+    """Read the lessons of a folder, sorted by name. `shown` is its name in messages.
 
-    Links are never followed, and a broken or hostile file costs a line of `problems` and no more.
+    Links are never followed; a broken or hostile file only adds a line to `problems`.
     """
     try:
         mode = os.lstat(folder).st_mode
@@ -109,12 +109,12 @@ def read_folder(folder: Path, shown: str) -> Folder:
 
 
 def _is_lesson_name(name: str) -> bool:
-    """Finder leaves a `._` file beside each file where a disk cannot hold its attributes."""
+    """Skip the `._` files that Finder creates on disks that cannot hold its attributes."""
     return name.endswith(_ENDING) and not name.startswith("._") and name.casefold() not in _NOT_LESSONS
 
 
 def read_file(path: Path, where: str) -> StoredLesson:
-    """Reads one file. Raises NotALesson when it is none that may be used."""
+    """Read one file. Raises NotALesson if it cannot be used."""
     try:
         name = safe_name(path.name.removesuffix(_ENDING))
         data = _read_regular(path)
@@ -126,7 +126,7 @@ def read_file(path: Path, where: str) -> StoredLesson:
 
 
 def parse_stored(path: Path, name: str, data: bytes, where: str) -> StoredLesson:
-    """A lesson out of its bytes. Raises NotALesson, with the line to blame, when it must not be used."""
+    """Parse the bytes of a lesson. Raises NotALesson, with the line of the problem, if it must not be used."""
     return StoredLesson(path=path, data=data, file=_parse(name, data, where))
 
 
@@ -151,7 +151,7 @@ def _parse(name: str, data: bytes, where: str) -> LessonFile:
 
 
 def _why_refused(lesson: Lesson) -> str:
-    """What is wrong with what a lesson says; '' when nothing is. Escapes of YAML can hide what the bytes do not."""
+    """Return what is wrong with a lesson's text, or ''. YAML escapes can hide characters that the bytes do not show."""
     texts = [lesson.description, *lesson.rules, *(item.line for item in lesson.evidence), *lesson.sessions]
     for text in texts:
         if refused := why_refused(text):
@@ -165,7 +165,7 @@ def _why_refused(lesson: Lesson) -> str:
 
 
 def _read_regular(path: Path) -> bytes:
-    """The file, or as much as shows that it is too large. A link, a pipe or a device is not opened."""
+    """Read the file, or enough to show that it is too large. Links, pipes and devices are not opened."""
     status = os.lstat(path)
     if stat.S_ISLNK(status.st_mode):
         raise OSError(0, "it is a link, and lessons are not read through links")
@@ -185,11 +185,11 @@ SHOWN: dict[Place, str] = {
     "shared": ".holdfast/lessons",
 }
 PLACES = tuple(SHOWN)
-Edits = dict[Path, tuple[bytes | None, bytes | None]]  # what a file holds before and after
+Edits = dict[Path, tuple[bytes | None, bytes | None]]  # content of a file before and after
 
 
 class Shelf(Struct, frozen=True, kw_only=True):
-    """All lessons at one moment, with what a person chose, what was recorded and which contents are trusted."""
+    """All lessons at one moment, with a person's choices, the record and the trusted contents."""
 
     personal: Folder
     local: Folder
@@ -204,7 +204,7 @@ class Shelf(Struct, frozen=True, kw_only=True):
         return folder
 
     def lessons(self, *places: Place) -> Iterator[tuple[Place, StoredLesson]]:
-        """The lessons of these places in their order, or all."""
+        """Yield the lessons of these places in order, or of all places."""
         for place in places or PLACES:
             for stored in self.folder(place).lessons:
                 yield place, stored
@@ -218,9 +218,9 @@ class Shelf(Struct, frozen=True, kw_only=True):
 
 
 class Changes(Struct, kw_only=True):
-    """What to change. None removes a lesson, bytes are a whole file; everything that is not named stays.
+    """Changes to make. None removes a lesson, bytes are a whole file; everything else stays.
 
-    `lenient` is for what can be learned again: a file that cannot be changed is left alone, and speed comes first.
+    `lenient` is for lessons that can be learned again: files that cannot be changed are skipped, and writes are faster.
     """
 
     lessons: dict[Key, Lesson | bytes | None] = {}
@@ -230,7 +230,7 @@ class Changes(Struct, kw_only=True):
 
 
 class LessonStore:
-    """The lessons that count in one project. All changes of one `group` are undone together."""
+    """The lessons that apply to one project. All changes of one `group` are undone together."""
 
     def __init__(self, project: Project, clock: Callable[[], float] = time.time, group: str = "") -> None:
         self.project = project
@@ -247,7 +247,7 @@ class LessonStore:
         self._personal_versions = Versions(self._home / "lessons" / ".history")
 
     def read(self) -> Shelf:
-        if self.project.window.is_symlink():  # a clone may bring one along
+        if self.project.window.is_symlink():  # a cloned repository may contain one
             shared = Folder(problems=(f".holdfast {_IS_A_LINK}",))
         elif self.folders["shared"] == self.folders["personal"]:
             shared = Folder()  # the home directory itself as a project
@@ -271,7 +271,7 @@ class LessonStore:
         return self.folders[place] / f"{safe_name(name)}.md"
 
     def change(self, decide: Callable[[Shelf], Changes], reason: str) -> Changes:
-        """Makes the changes that `decide` wants for what it reads; again when another process was faster."""
+        """Apply the changes that `decide` returns for the current lessons; retry if another process was faster."""
         with files.lock(self.project.lock("memory")) as held:
             return self._change(held, decide, reason)
 
@@ -285,9 +285,9 @@ class LessonStore:
         return files.until_undisturbed(attempt)
 
     def propose(self, lessons: Iterable[Lesson]) -> Proposed:
-        """Keeps what sessions taught as candidates, or as more evidence of what is known, in one write.
+        """Store new lessons as candidates, or as more evidence of existing ones, in one write.
 
-        What was rejected or forgotten stays away, and nothing is written when nothing is new.
+        Rejected and forgotten lessons are skipped, and nothing is written if nothing is new.
         """
         proposed = Proposed()
 
@@ -297,15 +297,15 @@ class LessonStore:
                 (place, stored.lesson.name): stored.lesson
                 for place, stored in shelf.lessons("local", "candidates")
             }
-            # A lesson that is ours too gains the evidence; one that only others wrote is left alone.
+            # A lesson that is also local gains the evidence; one that only others wrote is left unchanged.
             ours = {rule for _, stored in shelf.lessons("local") for rule in stored.lesson.rules}
-            others = [
+            foreign = [
                 stored.lesson
                 for place, stored in shelf.lessons("personal", "shared")
                 if (place == "personal" or shelf.is_trusted(stored))
                 and not ours.issuperset(stored.lesson.rules)
             ]
-            merge = Merge(before, others, shelf.choices.rejects, lambda rule: shelf.record.seen_in(rule) > 0)
+            merge = Merge(before, foreign, shelf.choices.rejects, lambda rule: shelf.record.seen_in(rule) > 0)
             for lesson in wanted:
                 merge.add(lesson)
             proposed = merge.result()
@@ -321,34 +321,34 @@ class LessonStore:
 
         with files.lock(self.project.lock("memory")) as held:
             denied = Denied(self.project.memory)
-            wanted = [left for lesson in lessons if (left := allowed(lesson, denied)).rules]
+            wanted = [permitted for lesson in lessons if (permitted := allowed(lesson, denied)).rules]
             if wanted:
                 self._change(held, decide, PROPOSED)
         return proposed
 
     def digest_of(self, target: str) -> str:
-        """The digest of something that a lesson depends on as it is now; '' where there is nothing."""
+        """Return the current digest of a target, or '' if it does not exist."""
         taken = take(self.project.root, target)
         return taken.digest if isinstance(taken, Fingerprint) else ""
 
     def note(self, change: Callable[[Record], Record], patience: float | None = None) -> None:
-        """Changes the record, which has no versions. Creates no memory only to count something."""
+        """Change the record, which is not versioned. Does not create a memory only to count something."""
         if self.project.memory.is_dir():
             with files.lock(self.project.lock("memory"), timeout=patience) as held:
                 before = read_record(self._own)
                 self._put_record(held, before, change(before))
 
     def mark_shown(self, rules: Iterable[str]) -> None:
-        """Starts the clock of rules that a person sees for the first time."""
+        """Record the time at which a person first sees these rules."""
         self.note(lambda record: record.show(rules, self._clock()))
 
     def mark_looked_at(self, digests: Mapping[str, Mapping[str, str]]) -> None:
-        """Keeps what lessons without digests depend on as it is now. Gives up where the lock is taken."""
+        """Record current digests for lessons without any. Gives up if the lock is taken."""
         with contextlib.suppress(StoreError):
             self.note(lambda record: record.look(digests), patience=_PATIENCE_S)
 
     def _apply(self, held: Held, shelf: Shelf, changes: Changes, reason: str) -> None:
-        """Writes choices before lessons, and a lesson that moves to its new place before it goes from the old."""
+        """Write choices before lessons, and a moved lesson to its new place before it is removed from the old one."""
         ours: Edits = {}
         edits: dict[Place, Edits] = {"local": ours, "candidates": ours, "shared": {}, "personal": {}}
         if changes.choices is not None and changes.choices != shelf.choices:
@@ -369,12 +369,12 @@ class LessonStore:
         self._put(held, memory, Versions(memory / "history"), ours, reason, lean=changes.lenient)
         if edits["shared"]:
             self.project.check_window()
-            with files.lock(self.project.lock("lessons-shared")) as own:
-                self._put(own, window, None, edits["shared"], reason)
+            with files.lock(self.project.lock("lessons-shared")) as folder_lock:
+                self._put(folder_lock, window, None, edits["shared"], reason)
         if edits["personal"]:
             files.make_private(self._home)
-            with files.lock(self._home / "locks" / "lessons.lock") as own:
-                self._put(own, self._home, self._personal_versions, edits["personal"], reason)
+            with files.lock(self._home / "locks" / "lessons.lock") as folder_lock:
+                self._put(folder_lock, self._home, self._personal_versions, edits["personal"], reason)
         if changes.record is not None:
             self._put_record(held, shelf.record, changes.record)
 
@@ -394,8 +394,8 @@ class LessonStore:
         for path, (before, _) in edits.items():
             _refuse_changed(checked(root, path), before)
         if versions is not None:
-            named = [(path.relative_to(root).as_posix(), *both) for path, both in edits.items()]
-            versions.record_all(held, named, self._clock(), reason, self._group, lean=lean)
+            rows = [(path.relative_to(root).as_posix(), *contents) for path, contents in edits.items()]
+            versions.record_all(held, rows, self._clock(), reason, self._group, lean=lean)
         written = {path: (new, files.digest(old)) for path, (old, new) in edits.items() if new is not None}
         files.replace_all_held(held, written, new_may_be_lost=lean)
         for path, (before, after) in edits.items():
@@ -408,7 +408,7 @@ class LessonStore:
             path = checked(self.project.memory, self._own / RECORD)
             files.replace_held(held, path, encode_record(after), files.ANYTHING)
 
-    # --- undo of personal lessons; `holdfast undo` knows those of the project ------------------------------
+    # --- undo of personal lessons; `holdfast undo` handles those of the project ----------------------------
 
     def personal_steps_back(self) -> tuple[Step, ...]:
         versions = self._personal_versions
@@ -416,7 +416,7 @@ class LessonStore:
         return steps_back(versions, names, names, lambda name: files.read(self._personal_path(name)))
 
     def undo_personal(self) -> tuple[Step, ...]:
-        """Takes back the last change of personal lessons; twice brings it back."""
+        """Undo the last change of personal lessons; doing it twice redoes it."""
         with files.lock(self._home / "locks" / "lessons.lock") as held:
             steps = self.personal_steps_back()
             edits = {self._personal_path(step.file): (step.now, step.then) for step in steps}
@@ -445,7 +445,7 @@ def _render(stored: StoredLesson | None, lesson: Lesson, path: Path) -> bytes:
 
 
 def _read_no_lesson(path: Path) -> bytes | None:
-    """Refuses to overwrite a file that is no lesson, unless it is an empty one that a power cut left."""
+    """Refuse to overwrite a file that is not a lesson, unless it is empty after a power failure."""
     if path.is_file() and not path.is_symlink() and path.stat().st_size == 0:
         return b""
     if path.is_symlink() or path.exists():
