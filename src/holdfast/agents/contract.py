@@ -17,7 +17,7 @@ from holdfast.store.machine import Places
 
 
 class Warned(Struct, frozen=True):
-    """Something that could not be read. The rest was."""
+    """A part of a source that could not be read. The rest was read."""
 
     path: str
     line: int
@@ -26,7 +26,7 @@ class Warned(Struct, frozen=True):
 
 
 class Glance(Struct, frozen=True):
-    """What is known of a session without reading it: enough to sort and to choose.
+    """What a quick look at a file tells about a session: enough to sort and to choose.
 
     A file that holds several sessions names them in `part`, each with its own `size` and `changed` (any
     numbers that differ when the session differs); for one session per file the file's own are taken. `parent` is
@@ -42,13 +42,13 @@ class Glance(Struct, frozen=True):
 
 
 class Claims(Protocol):
-    """Histories are copied between files: claims make sure that each line is counted once."""
+    """Agents copy histories between files: claims ensure that each line is counted once."""
 
     def repeated(self, key: str) -> bool:
-        """Whether the key was met before, in any source; claims it for this one when it was not."""
+        """Whether any source has the key already; if not, claim it for this one."""
 
     def foreign(self, key: str) -> bool:
-        """Whether another source has claimed the key; claims it for this one when none has."""
+        """Whether another source has claimed the key; if none has, claim it for this one."""
 
 
 class Reading(Protocol):
@@ -62,7 +62,7 @@ class Reading(Protocol):
         """Bytes consumed so far; valid when `events` is exhausted."""
 
     def state(self) -> bytes:
-        """What the next pass needs to go on."""
+        """State that the next pass needs to continue."""
 
 
 class Importer(Protocol):
@@ -74,13 +74,13 @@ class Importer(Protocol):
     """Whether these are copies of other agents' sessions, which count only where the original is missing."""
 
     def roots(self, places: Places) -> Iterable[Path]:
-        """The folders in which this agent keeps its sessions, existing or not."""
+        """Return the folders in which this agent keeps its sessions, whether or not they exist."""
 
     def candidates(self, root: Path) -> Iterable[Path]:
         """The files below a folder that could be transcripts of this agent, by name."""
 
     def recognise(self, path: Path, head: bytes) -> bool:
-        """Whether the content is this agent's, whatever the name says."""
+        """Whether the content is this agent's, whatever the file's name."""
 
     def sessions(self, path: Path, head: bytes) -> Iterable[Glance]:
         """The sessions that a recognised file holds."""

@@ -1,4 +1,4 @@
-"""What a host is: how its own configuration looks with our hooks and without. The use case owns the words."""
+"""The contract of a host: its configuration with and without our hooks. The callers write the messages."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 Scope = Literal["user", "project"]
 SCOPES: tuple[Scope, ...] = ("user", "project")
-SERVER = "holdfast"  # what our tools are called in a host's configuration
-# Hosts start this in whatever repository a person has opened: without the two options Python would take modules from
-# there first, and run them.
+SERVER = "holdfast"  # the name of our tools in a host's configuration
+# Hosts start this in any repository that a person opens: without the two options Python would import modules from
+# there first.
 PROGRAM = ("-E", "-P", "-m", "holdfast")
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """One file of a host, before and after. None: there is no such file."""
+    """One file of a host, before and after. None: the file does not exist."""
 
     path: Path
     before: bytes | None
@@ -43,7 +43,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 class Wired(Struct, frozen=True, kw_only=True):
-    """How a host stands in one scope. `missing` are the hooks that are not there or not as they should be."""
+    """The state of a host in one scope. `missing` are the hooks that are absent or wrong."""
 
     agent: str
     scope: Scope
@@ -53,9 +53,9 @@ class Wired(Struct, frozen=True, kw_only=True):
 
 
 class Where(Struct, frozen=True):
-    """What a host needs to know of the machine. `server` starts our tools, () where they are not wanted.
+    """What a host needs to know about the machine. `server` starts our tools; () if they are not wanted.
 
-    `status_line`: whether to add our status line where the host has room for one and no other is set.
+    `status_line`: whether to add our status line, if the host supports one and no other is set.
     """
 
     home: Path
@@ -68,12 +68,12 @@ class Where(Struct, frozen=True):
 
     @property
     def server_entry(self) -> dict[str, Any]:
-        """How most hosts write down a server that they start."""
+        """Return the server entry in the form that most hosts use."""
         program, *words = self.server
         return {"command": program, "args": words}
 
     def read(self, path: Path) -> bytes | None:
-        """A file as it will be when what was planned so far is done."""
+        """Return the content of a file after the changes planned so far."""
         return self.planned[path] if path in self.planned else files.read(path)
 
     def folder(self, variable: str, *usual: str) -> Path:
@@ -98,7 +98,7 @@ class Host(Protocol):
     def status(self, where: Where, scope: Scope) -> Wired: ...
 
     def found(self, where: Where) -> bool:
-        """Whether this agent is used on this machine."""
+        """Whether this machine uses the agent."""
 
     def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
         """What the person still has to do in the host itself."""

@@ -1,4 +1,4 @@
-"""Edits JSON as text, so that everything else in a person's file stays as they wrote it, to the byte."""
+"""Edits JSON as text, so that everything else in a person's file stays the same, byte for byte."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Member(Struct, frozen=True):
 
 
 def parse(text: str, *, comments: bool = False) -> Span:
-    """The whole text as one value; ValueError (json.JSONDecodeError) when it is none.
+    """Parse the whole text as one value. Raises ValueError (json.JSONDecodeError) if it is not JSON.
 
     With `comments`, also text as people write it for hosts that allow it: `//`, `/* */`, a comma after the last.
     """
@@ -83,7 +83,7 @@ def _skip(text: str, position: int) -> int:
 
 
 def member(span: Span, key: str) -> Member | None:
-    """The last of that name, which is the one that counts."""
+    """Return the last member of that name, which is the one that counts."""
     return next((candidate for candidate in reversed(span.members) if candidate.key == key), None)
 
 
@@ -93,14 +93,14 @@ def has_comments(text: str) -> bool:
 
 
 def append(text: str, container: Span, value: Any, key: str | None = None) -> str:
-    """The text with one more member or element at the container's end, in the file's own manner."""
+    """Add a member or element at the end of a container, in the file's own layout."""
     style = _Style(text)
     rendered = f"{json.dumps(key)}: " if key is not None else ""
     multiline = "\n" in text[container.start : container.end] or (style.multiline and not container.members)
     if not multiline:
         rendered += json.dumps(value, ensure_ascii=False)
         if not container.members:
-            inside = text[container.start + 1 : container.end - 1].strip()  # a comment, if anything
+            inside = text[container.start + 1 : container.end - 1].strip()  # at most a comment
             return text[: container.start + 1] + inside + rendered + text[container.end - 1 :]
         last = container.members[-1].span.end
         return f"{text[:last]}, {rendered}{text[last:]}"
@@ -109,7 +109,7 @@ def append(text: str, container: Span, value: Any, key: str | None = None) -> st
     block = json.dumps(value, ensure_ascii=False, indent=style.unit).split("\n")
     rendered += (style.newline + inner).join(block)
     if not container.members:
-        # What stands between the brackets can only be a comment.
+        # The text between the brackets can only be a comment.
         inside = text[container.start + 1 : container.end - 1].rstrip()
         return (
             f"{text[: container.start + 1]}{inside}{style.newline}{inner}{rendered}{style.newline}{outer}"
@@ -118,14 +118,14 @@ def append(text: str, container: Span, value: Any, key: str | None = None) -> st
     last = container.members[-1].span.end
     comma, rest = _past_comma(text, last)
     remark = _remark(text, rest)
-    # A remark on the line of the last member stays on that line.
+    # A comment on the line of the last member stays on that line.
     head = text[:comma] + ("," if comma == rest else "") + text[comma:remark]
-    closing = "," if comma != rest else ""  # people who end with a comma keep ending with one
+    closing = "," if comma != rest else ""  # keep a trailing comma
     return f"{head}{style.newline}{inner}{rendered}{closing}{text[remark:]}"
 
 
 def remove(text: str, container: Span, number: int) -> str:
-    """The text without one member, its comma and the white space that set it apart; remarks on others stay."""
+    """Remove a member, its comma and the white space around it; comments on other members stay."""
     members = container.members
     gone = members[number]
     if len(members) == 1 and not has_comments(text[container.start : container.end]):
@@ -135,7 +135,7 @@ def remove(text: str, container: Span, number: int) -> str:
     rest = (between if has_comments(between) else "") + text[end:]
     before = text[: gone.start].rstrip(" \t")
     last = number == len(members) - 1
-    # A whole line goes with its break; anything else might end in a remark that needs it.
+    # A whole line is removed with its line break; other text might end in a comment that needs it.
     whole = before.endswith("\n") and rest.lstrip(" \t").startswith(("\n", "\r"))
     if whole:
         before = before.removesuffix("\n").removesuffix("\r")
@@ -148,19 +148,19 @@ def remove(text: str, container: Span, number: int) -> str:
 
 
 def _past_comma(text: str, position: int) -> tuple[int, int]:
-    """Where the comma after a member stands, and where it ends; twice the member's end where there is none."""
+    """Return the start and the end of the comma after a member; twice the member's end if there is none."""
     following = _skip(_without_comments(text), position)
     return (following, following + 1) if text[following : following + 1] == "," else (position, position)
 
 
 def _remark(text: str, position: int) -> int:
-    """The end of a comment that follows on the same line; the position itself where none does."""
+    """Return the end of a comment on the same line, or the position itself."""
     match = re.compile(r"[ \t]*(?://[^\n\r]*|/\*[^\n\r]*?\*/)").match(text, position)
     return match.end() if match else position
 
 
 class _Style:
-    """How a file is laid out, as far as what we add has to look alike."""
+    """The layout of a file, which our additions follow."""
 
     def __init__(self, text: str) -> None:
         self.newline = "\r\n" if "\r\n" in text else "\n"
@@ -186,13 +186,13 @@ class JsonFile(Struct, frozen=True, kw_only=True):
     path: Path
     title: str
     comments: bool = False
-    linked: bool = False  # a repository's link, which could lead anywhere: refused, and never read
+    linked: bool = False  # a link in a repository could lead anywhere: refused, and never read
 
     def data(self) -> bytes | None:
         return None if self.linked else self.where.read(self.path)
 
     def text(self, data: bytes | None) -> str:
-        """The file as text that is one JSON object, or an error that says what is in the way."""
+        """Return the file as text that holds one JSON object; otherwise raise an error that says why not."""
         if self.linked:
             raise self.error("is a link, and what a repository links to is not followed")
         if data is None or not data.strip():
@@ -225,7 +225,7 @@ class JsonFile(Struct, frozen=True, kw_only=True):
         return parse(text, comments=self.comments)
 
     def value(self, data: bytes | None) -> dict[str, Any]:
-        """What the file says; nothing where it says nothing."""
+        """Return the content of the file, or an empty object."""
         content = self.span(self.text(data)).value
         return content if isinstance(content, dict) else {}
 
@@ -242,7 +242,7 @@ class JsonFile(Struct, frozen=True, kw_only=True):
             raise self.error(f"{name} is not {word}, as {self.title} wants it")
 
     def with_member(self, text: str, keys: Sequence[str], value: Any) -> str:
-        """The text with one value under a path of names; objects on the way are made, a value that is there goes."""
+        """Set the value at a path of names; missing objects are created, an existing value is replaced."""
         text = self.without_member(text, keys) if self.at(text, keys) is not None else text
         span = self.span(text)
         for depth, key in enumerate(keys[:-1]):
@@ -256,14 +256,14 @@ class JsonFile(Struct, frozen=True, kw_only=True):
         return append(text, span, value, keys[-1])
 
     def at(self, text: str, keys: Sequence[str]) -> Any:
-        """The value under a path of names, None where there is none."""
+        """Return the value at a path of names, or None."""
         node: Any = self.span(text).value
         for key in keys:
             node = node.get(key) if isinstance(node, dict) else None
         return node
 
     def without_member(self, text: str, keys: Sequence[str]) -> str:
-        """The text without that value, and without the objects that held nothing else."""
+        """Remove the value, and the objects that held nothing else."""
         trail: list[tuple[Span, int]] = []
         span = self.span(text)
         for key in keys:
@@ -278,7 +278,7 @@ class JsonFile(Struct, frozen=True, kw_only=True):
         return remove(text, container, number)
 
     def with_entry(self, keys: Sequence[str], wanted: Mapping[str, Any], *ours: str) -> Change:
-        """The file with the entry of our tools, and what a person set there."""
+        """Add the entry of our tools, keeping what a person set there."""
         data = self.data()
         text = self.text(data)
         existing = self.at(text, keys)
@@ -310,13 +310,13 @@ def kept(known: Any, wanted: Mapping[str, Any], *ours: str) -> dict[str, Any]:
 
 
 def leads_elsewhere(where: Where, path: Path, scope: Scope) -> bool:
-    """A link that came with a repository could point anywhere, be it the file or a folder on the way to it."""
+    """Whether the file, or a folder on the way to it, is a link: one from a repository could point anywhere."""
     if scope != "project" or not path.is_relative_to(where.project):
-        return False  # one's own
+        return False  # the user's own file
     below = path.relative_to(where.project).parts
     return any(where.project.joinpath(*below[:depth]).is_symlink() for depth in range(1, len(below) + 1))
 
 
 def followed(path: Path) -> Path:
-    """One's own settings may be a link into a folder of dotfiles."""
+    """Resolve the user's settings, which may be a link into a folder of dotfiles."""
     return path.resolve() if path.is_symlink() else path

@@ -1,7 +1,7 @@
-"""JSON lines as agents really write them: torn tails, glued objects, bad UTF-8, lines without end.
+"""Reads JSON lines as agents really write them: torn tails, joined objects, bad UTF-8, huge lines.
 
-Bytes are split on `\\n` only. A tail without a newline is taken when it is a whole object, else left for
-the next pass. One bad line is one warning; the rest is read.
+Bytes are split on `\\n` only. A tail without a newline is read if it is a complete object, or else left for
+the next pass. One bad line gives one warning; the rest is read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from holdfast.core.errors import TranscriptError
 from holdfast.model.events import Event, Tick
 
 LONGEST_LINE = 96 * 1024 * 1024
-READ_AHEAD = 1024 * 1024  # lines are long: with the usual 8 kB, finding their ends takes three times as long
+READ_AHEAD = 1024 * 1024  # lines are long: with the default 8 kB, finding their ends is three times as slow
 DEEPEST = 400  # no transcript nests JSON deeper than this, and deeper nesting would exhaust the stack
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ ANYTHING: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
 
 class JsonLines(Generic[T]):
-    """Typed objects of a file from a byte offset on; `position` is where the next pass starts."""
+    """Typed objects of a file from a byte offset; `position` is where the next pass starts."""
 
     def __init__(self, path: Path, offset: int, line: int, decoder: msgspec.json.Decoder[T]) -> None:
         self.path = path
@@ -67,12 +67,12 @@ class JsonLines(Generic[T]):
             raise unreadable(self.path, error) from error
 
     def _seek(self, file: Any) -> bool:
-        """Goes to where the last pass stopped; says whether that is within a line, after an unterminated object."""
+        """Seek to where the last pass stopped; return whether that is within a line, after an unterminated object."""
         file.seek(max(self.position - 1, 0))
         return bool(self.position and file.read(1) != b"\n")
 
     def _skip_giant(self, file: Any, taken: int) -> Iterator[T]:
-        """Discards a line that is too long to be held, in pieces; an unfinished one waits for the next pass."""
+        """Skip a line that is too long for memory, in pieces; an unfinished one waits for the next pass."""
         while piece := file.readline(1 << 20):
             taken += len(piece)
             if piece[-1] == 10:
@@ -83,7 +83,7 @@ class JsonLines(Generic[T]):
         yield from ()
 
     def _tail(self, raw: bytes) -> Iterator[T]:
-        """An unterminated last line: whole objects count, a torn one is still being written."""
+        """Read an unterminated last line: complete objects count, a torn one is still being written."""
         try:
             value = self._decode(raw)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -107,7 +107,7 @@ class JsonLines(Generic[T]):
             self.warn("bad-line", f"not JSON, left out: {rest}")
 
     def _split(self, raw: bytes) -> tuple[list[Any], str]:
-        """All JSON values that stand on one line, and what is wrong with the rest ('' when nothing is)."""
+        """Return all JSON values on one line, and the problem with the rest, or ''."""
         if too_deep(raw):
             return [], "nested too deeply"
         text = raw.decode("utf-8-sig", "replace").strip(" \t\r\n\x00")
@@ -138,7 +138,7 @@ class JsonLines(Generic[T]):
 
 
 class LineCount(Struct):
-    """What a later pass over a grown file must know; readers add to it."""
+    """State for the next pass over a grown file; readers add to it."""
 
     line: int = 0
 
@@ -168,7 +168,7 @@ class JsonLinesReading(ABC, Generic[T, S]):
 
     @abstractmethod
     def events(self) -> Iterator[Event]:
-        """What the lines tell that are new."""
+        """Yield the events of the new lines."""
 
 
 class LineAgent(OneSessionPerFile):
@@ -196,7 +196,7 @@ def unreadable(path: Path, error: OSError) -> TranscriptError:
 
 
 def decoded(decoder: msgspec.json.Decoder[T], raw: Raw, default: T) -> T:
-    """A part that was left undecoded: repaired where its encoding is bad, `default` where its shape is another."""
+    """Decode a raw part; repair bad encoding, return `default` if it has another shape."""
     try:
         return decoder.decode(raw)
     except msgspec.ValidationError:
@@ -210,23 +210,23 @@ def decoded(decoder: msgspec.json.Decoder[T], raw: Raw, default: T) -> T:
 
 
 def string_in(raw: Raw) -> str:
-    """A part that was left undecoded, where it is a string; '' where it is anything else."""
+    """Decode a raw part if it is a string; '' for anything else."""
     return decoded(_texts, raw, "") if bytes(memoryview(raw)[:1]) == b'"' else ""
 
 
 def string_after(key: str, head: bytes) -> str:
-    """The first string that stands under a key, wherever it is: for a glance at a file that is not parsed."""
+    """Return the first string under a key at any depth, for a quick look at a file without parsing it."""
     match = re.search(rb'"%s"\s*:\s*("(?:[^"\\]|\\.)*")' % key.encode(), head)
     return string_in(Raw(match[1])) if match else ""
 
 
 def glance_at(head: bytes) -> Glance:
-    """For lines that say themselves where and when they were written."""
+    """Return the glance of a file whose lines hold their own directory and time."""
     return Glance(cwd=string_after("cwd", head), started=seconds(string_after("timestamp", head)))
 
 
 class Block(Struct, gc=False):
-    """A part of a message, as Anthropic's interface and several agents after it have it."""
+    """A content block of a message, as in Anthropic's API and several agents modelled on it."""
 
     type: str | None = None
     text: str | None = None
@@ -240,7 +240,7 @@ _blocks = msgspec.json.Decoder(list[Block])
 
 
 def blocks_in(raw: Raw) -> list[Block]:
-    """The blocks of a message; a message that is one text is one block."""
+    """Return the blocks of a message; a plain text is one block."""
     start = bytes(memoryview(raw)[:1])
     if start == b'"':
         return [Block(type="text", text=string_in(raw))]
@@ -253,7 +253,7 @@ def words_in(raw: Raw) -> str:
 
 
 def text_in(value: Mapping[str, Any], *names: str) -> str:
-    """The first of the named entries that is a text with something in it."""
+    """Return the first of the named entries that is a non-empty text."""
     for name in names:
         entry = value.get(name)
         if isinstance(entry, str) and entry:
@@ -267,7 +267,7 @@ _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 @cache
 def _string() -> re.Pattern[bytes]:
-    """A string with its quotes; one that is never closed goes to the end."""
+    """Match a string with its quotes; an unclosed one extends to the end."""
     return re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 
 
@@ -293,7 +293,7 @@ def clean_strings(value: Any) -> Any:
     return value
 
 
-_moment = datetime.fromisoformat  # every line has its time: looking these up would take a fifth of reading it
+_moment = datetime.fromisoformat  # every line has a time: the lookup would take a fifth of the reading time
 _utc = UTC
 
 
@@ -314,7 +314,7 @@ def seconds(stamp: object) -> float | None:
 
 
 def tick(at: float | None) -> tuple[Tick, ...]:
-    """For a line that matters for its time only; nothing where it has none."""
+    """Return a tick for a line that matters only for its time; () if it has none."""
     return (Tick(at),) if at is not None else ()
 
 

@@ -1,9 +1,8 @@
-"""The one table of agents: which module reads an agent's transcripts, and which of them can be wired.
+"""The table of agents: which module reads an agent's transcripts, and which agents can be wired.
 
-A folder `agents/NAME` has `reader.py` and, for an agent that can be wired, `host.py` with `HOST`. Both are loaded when
-they are first asked something: most commands concern one or two agents (ADR 5). Packages add agents through the entry
-point group `holdfast.agents` (docs/add-an-agent.md); these are looked up only when all agents are asked, or one that
-is not in the table.
+A folder `agents/NAME` has `reader.py` and, for an agent that can be wired, `host.py` with `HOST`. Both are loaded on
+first use: most commands concern one or two agents (ADR 5). Packages add agents through the entry point group
+`holdfast.agents` (docs/add-an-agent.md); these are looked up only for all agents, or for one that is not in the table.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from holdfast.agents.contract import Importer
 
-if TYPE_CHECKING:  # nearly every command asks for a reader, few for a host, and fewer for another package's
+if TYPE_CHECKING:  # nearly every command needs a reader, few a host, and fewer one of another package
     from holdfast.agents.host_contract import Host
     from holdfast.agents.third_party import Guarded
 
@@ -42,7 +41,7 @@ _LISTED = (
     ("generic", "any agent (events.jsonl)", "generic", "Generic"),
     ("entire", "Entire", "entire", "Entire"),
 )
-HOSTS = ("claude-code", "codex", "copilot", "gemini", "opencode", "qwen", "cursor")  # in the order people see
+HOSTS = ("claude-code", "codex", "copilot", "gemini", "opencode", "qwen", "cursor")  # in display order
 PLUGINS = ("claude-code", "codex", "copilot", "gemini")  # hosts for which a plugin can be made
 
 problems: list[str] = []
@@ -50,7 +49,7 @@ problems: list[str] = []
 
 
 class _OnFirstUse:
-    """Stands for a reader until a question reaches it."""
+    """A proxy that loads its reader on first use."""
 
     def __init__(self, agent: str, title: str, folder: str, name: str) -> None:
         self.agent = agent
@@ -67,7 +66,7 @@ class _OnFirstUse:
         return getattr(reader, attribute)
 
     def _made(self, kind: Any) -> Any:
-        # Checkpoints hold other agents' transcripts, which are offered to everyone else.
+        # Checkpoints hold other agents' transcripts, which are offered to all other readers.
         return (
             kind([other for other in importers() if other.agent != "entire"])
             if self.agent == "entire"
@@ -80,7 +79,7 @@ BY_AGENT: dict[str, Importer] = {importer.agent: importer for importer in IMPORT
 
 
 def importers() -> tuple[Importer, ...]:
-    """All readers, in the order in which content is offered to them."""
+    """Return all readers, in the order in which content is offered to them."""
     return (*IMPORTERS, *(added.reader for added in third_party().values()))
 
 
@@ -102,10 +101,10 @@ def host_of(agent: str) -> Host | None:
 
 @cache
 def third_party() -> dict[str, Guarded]:
-    """The agents of other packages. One that is broken is left out, with a line in `problems`."""
+    """Return the agents of other packages. A broken one is skipped, with a line in `problems`."""
     if not _is_declared():
         return {}
-    from importlib.metadata import entry_points  # takes longer to load than all else here
+    from importlib.metadata import entry_points  # slower to import than everything else here
 
     agents: dict[str, Guarded] = {}
     for entry in entry_points(group=GROUP):
@@ -119,7 +118,7 @@ def third_party() -> dict[str, Guarded]:
 
 
 def _is_declared() -> bool:
-    """Whether any installed package names our group: one look at small files, for nearly every machine has none."""
+    """Whether any installed package has our entry point group: a cheap check, because most machines have none."""
     mark = f"[{GROUP}]".encode()
     for folder in dict.fromkeys(sys.path):
         for declared in Path(folder).glob("*-info/entry_points.txt"):
@@ -132,7 +131,7 @@ def _is_declared() -> bool:
 
 
 def _guarded(agent: str, given: Any, taken: set[str]) -> Guarded:
-    """What an entry point names: a module or an object with `READER` and, where it can be wired, `HOST`."""
+    """Wrap the target of an entry point: a module or object with `READER` and, if it can be wired, `HOST`."""
     from holdfast.agents.third_party import Guarded, GuardedHost, GuardedReader
 
     reader, host = given.READER, getattr(given, "HOST", None)

@@ -1,4 +1,4 @@
-"""Guards around agents of other packages: what fails in one of them is a line, and everything else goes on."""
+"""Guards around agents of other packages: a failure in one of them becomes one line, and everything else continues."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class _Tried:
-    """Calls of another package's code. A failure is reported once."""
+    """Calls another package's code, and reports a failure once."""
 
     def __init__(self, agent: str, problems: list[str]) -> None:
         self.agent = agent
@@ -61,7 +61,7 @@ class GuardedReader(_Tried):
 
 
 class GuardedReading:
-    """One that fails on the way gives what came before, a warning, and is read again from where it began."""
+    """A guarded pass. If it fails midway, its events so far count, and the next pass starts where this one began."""
 
     def __init__(
         self, reader: Importer, path: Path, offset: int, state: bytes, claims: Claims, part: str
