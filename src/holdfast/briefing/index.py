@@ -105,13 +105,13 @@ def _followed(machine: Machine, project: Project, done: Indexed, *, rebuild: boo
 @contextmanager
 def _made_aside(machine: Machine, project: Project) -> Iterator[Index]:
     with scratch("index") as folder, open_index(folder, machine.settings().embedder) as index:
-        for shown in _stamps(machine, project):
-            index.put_many(_pieces(machine, project, shown, Indexed()) or [])
+        for name in _stamps(machine, project):
+            index.put_many(_pieces(machine, project, name, Indexed()) or [])
         yield index
 
 
 def _stamps(machine: Machine, project: Project) -> dict[str, str]:
-    stamps = {shown: _stamp(path) for shown, path in memory_files(project)}
+    stamps = {name: _stamp(path) for name, path in memory_files(project)}
     window_ledger = project.window_ledger
     if (
         window_ledger is not None and window_ledger.is_file()
@@ -132,8 +132,8 @@ def _lesson_folders(machine: Machine, project: Project) -> Iterator[Path]:
 
 def _differing(before: _Seen, stamps: dict[str, str]) -> tuple[list[str], list[str]]:
     """The files that are new or changed, and those that were removed."""
-    changed = [shown for shown, stamp in stamps.items() if before.files.get(shown, ("",))[0] != stamp]
-    return changed, [shown for shown in before.files if shown not in stamps]
+    changed = [name for name, stamp in stamps.items() if before.files.get(name, ("",))[0] != stamp]
+    return changed, [name for name in before.files if name not in stamps]
 
 
 def _take_in(
@@ -142,25 +142,25 @@ def _take_in(
     changed, gone = _differing(before, stamps)
     now = _Seen(
         mark=os.urandom(8).hex(),
-        files={shown: entry for shown, entry in before.files.items() if shown not in gone},
+        files={name: entry for name, entry in before.files.items() if name not in gone},
     )
     chunks_by_file: dict[str, list[Chunk]] = {}
-    for shown in changed:
-        pieces = _pieces(machine, project, shown, done)
+    for name in changed:
+        pieces = _pieces(machine, project, name, done)
         if pieces is not None:
-            chunks_by_file[shown] = pieces
-            now.files[shown] = (stamps[shown], [piece.id for piece in pieces])
+            chunks_by_file[name] = pieces
+            now.files[name] = (stamps[name], [piece.id for piece in pieces])
     # A statement in two files is indexed as the later file has it, whichever of them changed.
     old_holders, new_holders = _holders(before, stamps), _holders(now, stamps)
-    for shown in sorted(
-        {shown for id, shown in new_holders.items() if old_holders.get(id) != shown} - chunks_by_file.keys()
+    for name in sorted(
+        {name for id, name in new_holders.items() if old_holders.get(id) != name} - chunks_by_file.keys()
     ):
-        chunks_by_file[shown] = _pieces(machine, project, shown, done) or []
+        chunks_by_file[name] = _pieces(machine, project, name, done) or []
     chunks = [
         piece
-        for shown, pieces in chunks_by_file.items()
+        for name, pieces in chunks_by_file.items()
         for piece in pieces
-        if new_holders.get(piece.id) == shown
+        if new_holders.get(piece.id) == name
     ]
     if len(chunks) > _MANY and machine.settings().embedder != _QUICK:
         machine.tell(f"{len(chunks):,} pieces are put into the search index: up to a minute for each 2,000.")
@@ -180,7 +180,7 @@ def _take_in(
 
 def _holders(seen: _Seen, stamps: dict[str, str]) -> dict[str, str]:
     """For each chunk the file that takes precedence."""
-    return {id: shown for shown in stamps if shown in seen.files for id in seen.files[shown][1]}
+    return {id: name for name in stamps if name in seen.files for id in seen.files[name][1]}
 
 
 def _pieces(machine: Machine, project: Project, shown: str, done: Indexed) -> list[Chunk] | None:

@@ -173,10 +173,10 @@ def _met_lately(rules: Sequence[Rule], kept: Collection[str], project: Project) 
 
 def _with_lessons(lines: Iterable[Line], rules: Sequence[Rule], silenced: Collection[str]) -> list[Line]:
     """Adds the failures of lessons that current.md does not have, within the same 100 tokens; removes stale ones."""
-    shown = [line for line in lines if line.text not in silenced]
-    stumble_numbers = [number for number, line in enumerate(shown) if line.kind == "stumble"]
-    remaining = STUMBLE_BUDGET - sum(count_tokens(shown[number].text) for number in stumble_numbers)
-    shown_text = "\n".join(line.text for line in shown)
+    visible_lines = [line for line in lines if line.text not in silenced]
+    stumble_numbers = [number for number, line in enumerate(visible_lines) if line.kind == "stumble"]
+    remaining = STUMBLE_BUDGET - sum(count_tokens(visible_lines[number].text) for number in stumble_numbers)
+    shown_text = "\n".join(line.text for line in visible_lines)
     new = []
     for rule in rules:
         line = Line(f"{rule.text} [{rule.lesson.id}]", reason_of(rule), "lesson", rule.lesson.id)
@@ -184,8 +184,8 @@ def _with_lessons(lines: Iterable[Line], rules: Sequence[Rule], silenced: Collec
             remaining -= cost
             new.append(line)
     place = stumble_numbers[-1] + 1 if stumble_numbers else 0
-    shown[place:place] = new
-    return _trimmed(shown, 0) if new else shown
+    visible_lines[place:place] = new
+    return _trimmed(visible_lines, 0) if new else visible_lines
 
 
 def _with_commands(lines: Sequence[Line], commands: Sequence[Line], guides: str) -> list[Line]:
@@ -195,11 +195,11 @@ def _with_commands(lines: Sequence[Line], commands: Sequence[Line], guides: str)
     """
     if not commands:
         return [line for line in lines if not (line.kind == "check" and _is_known(line, guides))]
-    others = [line for line in lines if line.kind != "check"]
-    failing = (number + 1 for number, line in enumerate(others) if line.kind in ("stumble", "lesson"))
-    place = max(failing, default=0) or sum(line.kind in FIRST for line in others)
-    others[place:place] = commands
-    return _trimmed(others, 1)
+    other_lines = [line for line in lines if line.kind != "check"]
+    failing = (number + 1 for number, line in enumerate(other_lines) if line.kind in ("stumble", "lesson"))
+    place = max(failing, default=0) or sum(line.kind in FIRST for line in other_lines)
+    other_lines[place:place] = commands
+    return _trimmed(other_lines, 1)
 
 
 def _trimmed(lines: list[Line], least: int) -> list[Line]:

@@ -21,9 +21,9 @@ def run(options: Namespace, machine: Machine) -> None:
 
 
 def _show(seen: Sequence[AgentSeen]) -> None:
-    if here := [agent for agent in seen if agent.found]:
+    if present := [agent for agent in seen if agent.found]:
         table = table_of(
-            here,
+            present,
             (Column("Agent", style="cyan"), lambda agent: agent.agent),
             (Column("Name", dispensable=2), lambda agent: agent.title),
             (Column("Sessions", "right"), lambda agent: str(agent.sessions)),

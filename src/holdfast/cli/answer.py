@@ -47,5 +47,5 @@ def _show(closed: app.ClosedQuestion) -> None:
     }
     output.line(f"{question.id} {status[closed.status]}")
     if before is not None:
-        given = views.origin(before.by, before.answered_at, before.session)
-        output.line(f"Contradicts the earlier answer: {flat(before.answer)}{given}. The new one counts.")
+        source = views.origin(before.by, before.answered_at, before.session)
+        output.line(f"Contradicts the earlier answer: {flat(before.answer)}{source}. The new one counts.")

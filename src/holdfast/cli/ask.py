@@ -37,22 +37,22 @@ def run(options: Namespace, machine: Machine) -> None:
 
 
 def _show(reply: Reply) -> None:
-    asked = views.origin("", reply.at, reply.session)
+    question_source = views.origin("", reply.at, reply.session)
     if reply.status == "answered":
         source = f"{views.origin(reply.by, reply.at, reply.session)} · .holdfast/local/{reply.source}"
         output.lines(flat(reply.answer), f"  {reply.id}{source}")
-        for other in reply.against:
-            given = views.origin("", other.at, other.session)
-            output.line(f"  But {other.id} says: {flat(other.text)}{given}")
+        for statement in reply.against:
+            given = views.origin("", statement.at, statement.session)
+            output.line(f"  But {statement.id} says: {flat(statement.text)}{given}")
     elif reply.status == "recorded":
         output.line(f"Not answered yet. Kept as {reply.id}; holdfast answer {reply.id} ANSWER closes it.")
     elif reply.status == "closed":
         output.line(
-            f"Asked before and closed by hand without an answer: {reply.id}{asked}. Do not ask it again."
+            f"Asked before and closed by hand without an answer: {reply.id}{question_source}. Do not ask it again."
         )
     elif reply.id:
         output.line(
-            f"Asked before and still open: {reply.id}{asked}. holdfast answer {reply.id} ANSWER closes it."
+            f"Asked before and still open: {reply.id}{question_source}. holdfast answer {reply.id} ANSWER closes it."
         )
     else:
         output.line("Not answered yet, and not asked before.")
@@ -77,5 +77,5 @@ def _as_json(reply: Reply) -> dict[str, object]:
             {"id": near.id, "text": near.text, "at": views.iso(near.at), "source": near.source}
             for near in reply.perhaps
         ],
-        "contradicted_by": [{"id": other.id, "text": other.text} for other in reply.against],
+        "contradicted_by": [{"id": statement.id, "text": statement.text} for statement in reply.against],
     }

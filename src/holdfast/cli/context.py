@@ -41,8 +41,8 @@ def run(options: Namespace, machine: Machine) -> None:
     save = not options.no_save and (options.watch or not options.source)
     context = LiveContext(machine, machine.project(), save=save)
     if options.source and options.source not in context.registry.keys:
-        known = ", ".join(context.registry.keys)
-        raise UsageError(f"no source {options.source!r}", fix=f"There are: {known}")
+        names = ", ".join(context.registry.keys)
+        raise UsageError(f"no source {options.source!r}", fix=f"There are: {names}")
     try:
         look = context.look()
         if options.json and not options.watch:
@@ -64,10 +64,10 @@ def _look_again(machine: Machine) -> None:
 
 def _json(look: ContextLook, only: str, indent: int | None = None) -> str:
     loaded = look.loaded
-    shown = context_view.as_json(
+    fields = context_view.as_json(
         look.registry, look.place, loaded.entries, loaded.errors, look.changes, look.since, only
     )
-    return context_view.dumped(shown, indent)
+    return context_view.dumped(fields, indent)
 
 
 def _show(look: ContextLook, only: str) -> None:

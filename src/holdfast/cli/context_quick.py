@@ -100,12 +100,12 @@ def _here() -> tuple[Here, str]:
     env = dict(os.environ)
     holdfast_home = place.home_of(env)
     cwd = os.getcwd()
-    found = place.find(cwd, holdfast_home)
-    checkout = None if found is not None else find_checkout(cwd)
-    memory = found.memory if found is not None and os.path.isdir(found.memory) else ""
+    project = place.find(cwd, holdfast_home)
+    checkout = None if project is not None else find_checkout(cwd)
+    memory = project.memory if project is not None and os.path.isdir(project.memory) else ""
     here = Here(
         cwd=cwd,
-        root=found.root if found is not None else checkout.root if checkout else cwd,
+        root=project.root if project is not None else checkout.root if checkout else cwd,
         home=place.user_home(env),
         now=time.time(),
         env=env,
@@ -119,8 +119,8 @@ def _knowledge(memory: str) -> object:
     import json
 
     text = text_of(os.path.join(memory, KNOWLEDGE), _LARGEST)
-    kept = json.loads(text) if text else None
-    return kept.get("knowledge") if isinstance(kept, dict) else None
+    document = json.loads(text) if text else None
+    return document.get("knowledge") if isinstance(document, dict) else None
 
 
 def _cleaning(here: Here, holdfast_home: str) -> Callable[[str], str]:
@@ -152,10 +152,10 @@ def _cleaner(here: Here, holdfast_home: str) -> Callable[[str], str]:
 
 def _previous(here: Here) -> Snapshot:
     text = text_of(os.path.join(here.memory, file_name(here.cwd)), _LARGEST) if here.memory else None
-    found = decode(text.encode("utf-8", "replace"), here.cwd) if text else None
-    if found is None:
+    snapshot = decode(text.encode("utf-8", "replace"), here.cwd) if text else None
+    if snapshot is None:
         raise _Application
-    return found
+    return snapshot
 
 
 def _answer(
@@ -164,8 +164,8 @@ def _answer(
     changes = registry.reconcile(previous, loaded)
     if as_json:
         entries, errors = loaded.entries, loaded.errors
-        shown = context_view.as_json(registry, here.cwd, entries, errors, changes, previous.at, only)
-        return context_view.dumped(shown, indent=2) + "\n"
+        fields = context_view.as_json(registry, here.cwd, entries, errors, changes, previous.at, only)
+        return context_view.dumped(fields, indent=2) + "\n"
     return context_view.report(registry, loaded, changes, previous.at, only, _width())
 
 

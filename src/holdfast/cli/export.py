@@ -37,9 +37,9 @@ def run(options: Namespace, machine: Machine) -> None:
     for name, reason in done.left_out:
         output.warn(f"{name} is left out: {reason}.")
     if options.json:
-        shown = {"left_out": [{"path": name, "reason": reason} for name, reason in done.left_out]}
+        left_out = {"left_out": [{"path": name, "reason": reason} for name, reason in done.left_out]}
         fields = ("path", "title", "files", "bytes", "size", "done")
-        return output.show_json({**{field: getattr(done, field) for field in fields}, **shown})
+        return output.show_json({**{field: getattr(done, field) for field in fields}, **left_out})
     what = f"{output.plural(done.files, 'file')} of {done.title}'s memory, {amount(done.bytes)}"
     if done.size is None:
         output.line(f"Would write {what}, to {output.place(done.path)}.")

@@ -103,7 +103,7 @@ VERBS = {
 
 def run(options: Namespace, machine: Machine) -> None:
     facts = _read(machine)
-    shown = [kept for kept in facts if _is_wanted(kept, options)]
+    wanted_facts = [fact for fact in facts if _is_wanted(fact, options)]
     nothing = (
         "No such fact stands. holdfast fact list --all shows retired ones too."
         if facts
@@ -111,14 +111,14 @@ def run(options: Namespace, machine: Machine) -> None:
     )
     output.answer(
         options,
-        [views.fact_as_json(kept) for kept in shown],
-        views.facts_table(shown) if shown else nothing,
+        [views.fact_as_json(fact) for fact in wanted_facts],
+        views.facts_table(wanted_facts) if wanted_facts else nothing,
     )
 
 
 def run_show(options: Namespace, machine: Machine) -> None:
-    kept = app.wanted_fact(_read(machine), options.id)
-    output.answer(options, views.fact_as_json(kept), lambda: views.show_fact(kept))
+    fact = app.wanted_fact(_read(machine), options.id)
+    output.answer(options, views.fact_as_json(fact), lambda: views.show_fact(fact))
 
 
 def run_add(options: Namespace, machine: Machine) -> None:
@@ -145,9 +145,9 @@ def run_verify(options: Namespace, machine: Machine) -> int:
             if not options.json:
                 _show_verdict(verdicts[-1])
     finally:  # an interruption must not lose the results so far
-        held = [verdict.fact for verdict in verdicts if verdict.status == "holds"]
+        holding = [verdict.fact for verdict in verdicts if verdict.status == "holds"]
         failed = [verdict.fact for verdict in verdicts if verdict.status in ("changed", "failed")]
-        app.mark_verified(machine, held, failed)
+        app.mark_verified(machine, holding, failed)
     if options.json:
         output.show_json([_verdict_as_json(verdict) for verdict in verdicts])
     elif not facts:

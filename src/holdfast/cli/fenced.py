@@ -31,10 +31,10 @@ def run(options: Namespace, machine: Machine) -> int:
     if name not in READS:
         problem = f"{name} cannot be fenced" if name else "the command to be fenced is missing"
         raise UsageError(problem, fix=f"One of: {', '.join(READS)}")
-    said = io.StringIO()
-    with redirect_stdout(said):
+    printed = io.StringIO()
+    with redirect_stdout(printed):
         code = run_command(name, *COMMANDS[name], words)
-    lines = said.getvalue().strip("\n").split("\n")
+    lines = printed.getvalue().strip("\n").split("\n")
     # Not wrapped to a terminal, which is only the host's: a line is a line.
     sys.stdout.write(wrap(lines if any(lines) else ["Nothing is known here yet."], token_hex(3)) + "\n")
     return code

@@ -72,8 +72,8 @@ def _as_json(report: app.ForgetReport, *, dry_run: bool) -> dict[str, Any]:
     return {
         "removed": report.removed,
         "sessions": list(wanted.sessions),
-        "git": [{"path": held.path, "commits": list(held.commits)} for held in report.git],
-        "elsewhere": [{"path": held.path, "what": held.what} for held in report.elsewhere],
+        "git": [{"path": copy.path, "commits": list(copy.commits)} for copy in report.git],
+        "elsewhere": [{"path": copy.path, "what": copy.what} for copy in report.elsewhere],
         "denied": {"sessions": list(wanted.sessions), "ids": list(wanted.ids), "texts": len(wanted.texts)},
         "commit": report.to_commit,
         "dry_run": dry_run,
@@ -92,10 +92,10 @@ def _show_remaining_copies(report: app.ForgetReport) -> None:
     if report.to_commit:
         shared = sorted(path for path in report.removed if path.startswith(".holdfast/"))
         output.line(f"What is shared changes: commit {', '.join(shared)}.")
-    for held in report.git:
-        shown = ", ".join(held.commits[:8]) + (" …" if len(held.commits) > 8 else "")
+    for copy in report.git:
+        commits = ", ".join(copy.commits[:8]) + (" …" if len(copy.commits) > 8 else "")
         output.line(
-            f"Git's history still holds it: {held.path} in {shown}. Rewriting history is yours to decide."
+            f"Git's history still holds it: {copy.path} in {commits}. Rewriting history is yours to decide."
         )
-    for held in report.elsewhere:
-        output.line(f"Not changed, and it is there: {place(held.path)} ({held.what})")
+    for copy in report.elsewhere:
+        output.line(f"Not changed, and it is there: {place(copy.path)} ({copy.what})")

@@ -38,23 +38,23 @@ def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     branch = "" if options.everywhere else options.branch
     branch = branch_of(project.root) if branch is None else branch
-    shown = f"branch {branch}" if branch else "every branch"
+    target = f"branch {branch}" if branch else "every branch"
     changed = ""
     if options.clear:
         gone = take_back(project, branch)
-        changed = f"Removed {output.plural(gone, 'step')} for {shown}."
+        changed = f"Removed {output.plural(gone, 'step')} for {target}."
     elif options.text is not None:
         text = sys.stdin.read(MOST_READ) if options.text == "-" else options.text
         by: Owner = options.by or ("agent" if machine.inside_agent else "user")
         count = hand_over(machine, project, text, branch, by, add=options.add)
         changed = (
-            f"The next session on {shown} is told {'this' if count == 1 else f'these {count} steps'} first."
+            f"The next session on {target} is told {'this' if count == 1 else f'these {count} steps'} first."
         )
     if changed:
         refresh(machine, project)
     steps = handed_over(project, branch)
     listed = [f"{render_minute(step.at)}  by the {step.by}  {step.text}" for step in steps]
-    nothing = f"Nothing is handed over for {shown}. holdfast resume shows what a session is told."
+    nothing = f"Nothing is handed over for {target}. holdfast resume shows what a session is told."
     output.answer(
         options,
         [{"text": step.text, "branch": step.branch, "by": step.by} for step in steps],

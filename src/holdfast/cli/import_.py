@@ -54,8 +54,8 @@ def run(options: Namespace, machine: Machine) -> None:
     if everything is not None:
         for root, part in everything.projects.items():
             output.line(f"  {place(root)}: {counted(part.sessions, 'session')}, {part.added} new")
-        found = ", ".join(f"{agent} {count}" for agent, count in everything.agents.items() if count)
-        output.line(f"Found: {found or 'no agent has recorded anything'}.")
+        counts = ", ".join(f"{agent} {count}" for agent, count in everything.agents.items() if count)
+        output.line(f"Found: {counts or 'no agent has recorded anything'}.")
         for cwd, count in everything.homeless.items():
             output.line(f"  {place(cwd)}: {count} left out, the directory is gone")
     elif report.sessions:
@@ -95,9 +95,9 @@ def _show(report: ImportReport) -> None:
     if len(report.warnings) > MOST_WARNINGS:
         output.warn(f"and {len(report.warnings) - MOST_WARNINGS} more (holdfast import --json lists all)")
     if report.skipped:
-        shown = ", ".join(Path(path).name for path in report.skipped[:3])
+        skipped = ", ".join(Path(path).name for path in report.skipped[:3])
         more = f" and {len(report.skipped) - 3} more" if len(report.skipped) > 3 else ""
-        output.line(f"Skipped, not transcripts: {shown}{more}.")
+        output.line(f"Skipped, not transcripts: {skipped}{more}.")
 
 
 def _size(count: int) -> str:

@@ -99,10 +99,10 @@ def _plans(options: Namespace, machine: Machine, project: Project) -> tuple[list
         if options.agents:
             raise UsageError("--agents and --no-wire contradict each other", fix="Leave one of them out")
         return [], []
-    named = [name.strip() for names in options.agents for name in names.split(",") if name.strip()]
-    agents = dict.fromkeys(named) if options.agents else agents_here(machine, project)
+    chosen = [name.strip() for names in options.agents for name in names.split(",") if name.strip()]
+    agents = dict.fromkeys(chosen) if options.agents else agents_here(machine, project)
     plan_for = partial(plan_install, machine, project, scope=options.scope, tools=not options.no_mcp)
-    return planned(list(agents), plan_for, named=bool(named))
+    return planned(list(agents), plan_for, named=bool(chosen))
 
 
 def _show_waiting(waiting: Sequence[SessionSource]) -> None:
@@ -110,9 +110,9 @@ def _show_waiting(waiting: Sequence[SessionSource]) -> None:
     if not waiting:
         return
     agents = Counter(item.importer.title for item in waiting).most_common()
-    shown = ", ".join(f"{title} {count}" for title, count in agents)
+    agent_counts = ", ".join(f"{title} {count}" for title, count in agents)
     size = amount(sum(item.size for item in waiting))
-    output.line(f"holdfast will read {counted(len(waiting), 'transcript')} ({size}): {shown}.")
+    output.line(f"holdfast will read {counted(len(waiting), 'transcript')} ({size}): {agent_counts}.")
 
 
 def _show_plans(plans: list[Plan], options: Namespace) -> None:

@@ -221,11 +221,11 @@ def todos_table(items: Sequence[tuple[OpenItem, bool]], *, branches: bool = Fals
 def _table(columns: Sequence[Column], title: str, rows: Iterable[tuple[tuple[str, ...], str, str]]) -> Table:
     """Rows of cells, a text and a remark on it: under the text on a terminal, behind it in a pipe."""
     under = output.on_terminal()
-    shown, below = [], []
+    table_rows, below = [], []
     for cells, text, remark in rows:
-        shown.append((*cells, flat(text if under or not remark else f"{text} {remark}")))
+        table_rows.append((*cells, flat(text if under or not remark else f"{text} {remark}")))
         below.append(flat(remark).removeprefix("· ") if under else "")
-    return Table((*columns, Column(title, flexible=True, wrapped=True)), shown, below=below)
+    return Table((*columns, Column(title, flexible=True, wrapped=True)), table_rows, below=below)
 
 
 def _because(why: str) -> str:

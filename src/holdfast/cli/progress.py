@@ -18,8 +18,8 @@ def progress_bar(*, show: bool, text: str, columns: tuple[str, ...]) -> Iterator
     from rich import progress
     from rich.console import Console
 
-    shown = (progress.TextColumn("{task.description}"), progress.BarColumn())
+    first_columns = (progress.TextColumn("{task.description}"), progress.BarColumn())
     more = (getattr(progress, column)() for column in columns)
-    with progress.Progress(*shown, *more, console=Console(stderr=True), transient=True) as bar:
+    with progress.Progress(*first_columns, *more, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(text, total=None)
         yield lambda done, total, text: bar.update(task, completed=done, total=total, description=text)

@@ -107,8 +107,10 @@ def rank(
         if score and path not in left_out
     }
     if weights["written"]:
-        for path, alike in _written(postings, words(prompt[:LONGEST_PROMPT], postings.empty), odds).items():
-            odds[path] += weights["written"] * math.log1p(alike)
+        for path, similarity in _written(
+            postings, words(prompt[:LONGEST_PROMPT], postings.empty), odds
+        ).items():
+            odds[path] += weights["written"] * math.log1p(similarity)
     bar = math.log(least / (1 - least)) if 0 < least < 1 else -math.inf
     likely = [path for path in odds if odds[path] >= bar]
     ranked = sorted(likely, key=lambda path: (-odds[path], path))[:MOST]

@@ -36,13 +36,13 @@ class _ColumnReader(CellReader):
     def __init__(self, header: Header, columns: Columns) -> None:
         super().__init__(header)
         self._columns = columns
-        named = [column.field if column else "" for column in self.assigned]
-        self._absent = [field for field in columns if field not in named]
+        fields = [column.field if column else "" for column in self.assigned]
+        self._absent = [field for field in columns if field not in fields]
         # An unreadable cell invalidates its row, even in another column; text is always readable.
         self._needed = [
-            (place, read, columns.get(named[place]))
+            (place, read, columns.get(fields[place]))
             for place, (column, read) in enumerate(zip(self.assigned, self.readers, strict=True))
-            if named[place] in columns or (column and not column.sure)
+            if fields[place] in columns or (column and not column.sure)
         ]
 
     def take(self, cells: Sequence[Sequence[str]], rows: int) -> None:

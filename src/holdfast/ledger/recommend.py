@@ -143,10 +143,10 @@ def _lead(ordered: Sequence[Believed], objective: Objective) -> Believed:
     first = ordered[0]
     if objective in AMOUNTS:
         return first
-    alike = [
+    candidates = [
         one for one in ordered if one.candidate.failure_rate - first.candidate.failure_rate < WORTH_SAYING
     ]
-    return min(alike, key=lambda one: (-one.candidate.sessions, _order(one, objective)))
+    return min(candidates, key=lambda one: (-one.candidate.sessions, _order(one, objective)))
 
 
 def _clearly_safer(one: Believed, other: Believed) -> bool:
@@ -166,18 +166,18 @@ def _cheapest_of_alike(lead: Believed, rivals: Sequence[Believed]) -> Believed |
 
     A model is not taken for its price on the word of a few sessions, nor for failing more, if only by the estimate.
     """
-    alike = [
+    candidates = [
         one
         for one in (lead, *rivals)
         if one.per_success("cost") is not None
         and one.candidate.sessions >= FEWEST_SESSIONS
         and one.candidate.failure_rate - lead.candidate.failure_rate <= WORTH_SAYING
     ]
-    alike.sort(key=lambda one: _order(one, "cost"))
-    if len(alike) < 2 or lead not in alike:
+    candidates.sort(key=lambda one: _order(one, "cost"))
+    if len(candidates) < 2 or lead not in candidates:
         return None
-    first = alike[0]
-    dearer = [one for one in alike[1:] if one.per_success("cost") != first.per_success("cost")]
+    first = candidates[0]
+    dearer = [one for one in candidates[1:] if one.per_success("cost") != first.per_success("cost")]
     return first if dearer and all(_clearly_cheaper(first, one, "cost") for one in dearer) else None
 
 

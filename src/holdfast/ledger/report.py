@@ -263,16 +263,16 @@ def _complexity(entries: Sequence[LedgerEntry]) -> tuple[Level, ...]:
     return tuple(
         Level(
             level=level,
-            sessions=own["sessions"],
-            share=own["sessions"] / len(known),
-            avg_minutes=own["avg_duration"],
-            avg_cost=own["avg_cost"],
+            sessions=row_figures["sessions"],
+            share=row_figures["sessions"] / len(known),
+            avg_minutes=row_figures["avg_duration"],
+            avg_cost=row_figures["avg_cost"],
         )
         for level in [
             *map(str, Complexity),
             *(name for name in groups if name not in set(map(str, Complexity))),
         ]
-        if (own := groups.get(level))
+        if (row_figures := groups.get(level))
     )
 
 

@@ -277,13 +277,13 @@ def roi_of(evidence: RoiEvidence) -> Roi:
         injected=_injected(evidence),
         lines=tuple(
             Lines(
-                category=kept.category,
-                files=kept.files,
-                value=kept.lines,
-                n=kept.files,
-                formula=f"lines of {kept.named}, in all projects of this repository",
+                category=category_files.category,
+                files=category_files.files,
+                value=category_files.lines,
+                n=category_files.files,
+                formula=f"lines of {category_files.named}, in all projects of this repository",
             )
-            for kept in evidence.kept
+            for category_files in evidence.kept
         ),
         compression=_compression(evidence),
         questions=repeated_questions(evidence),
@@ -377,8 +377,8 @@ def _injected(evidence: RoiEvidence) -> Injected:
 
 
 def _compression(evidence: RoiEvidence) -> Compression:
-    kept_bytes = sum(kept.bytes for kept in evidence.kept)
-    kept_files = sum(kept.files for kept in evidence.kept)
+    kept_bytes = sum(category.bytes for category in evidence.kept)
+    kept_files = sum(category.files for category in evidence.kept)
     told = spread([told.bytes for told in evidence.told], "")
     typical = round(told.value) if told.value else 0
     read = evidence.transcript_bytes

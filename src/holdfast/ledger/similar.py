@@ -164,11 +164,12 @@ class FailureModel(Struct, frozen=True):
 
     def lower(self, one: str, other: str) -> float:
         """The chance that one model's factor is below another's. Both are believed as Gamma distributions."""
-        shape, others = (self.shapes.get(model, PRIOR_FAILURES) for model in (one, other))
+        shape, other_shape = (self.shapes.get(model, PRIOR_FAILURES) for model in (one, other))
         rate, others_rate = (
-            own / self.effects[MODEL].get(model, 1.0) for model, own in ((one, shape), (other, others))
+            gamma_shape / self.effects[MODEL].get(model, 1.0)
+            for model, gamma_shape in ((one, shape), (other, other_shape))
         )
-        return cumulated(rate / (rate + others_rate), shape, others)
+        return cumulated(rate / (rate + others_rate), shape, other_shape)
 
 
 def _shape(failed: float, n: float) -> float:

@@ -188,12 +188,12 @@ def spread(values: Iterable[float | None], formula: str) -> Spread:
     """Unknown values are left out, and `n` shows how many are known."""
     from statistics import fmean, median  # a session end loads this module and needs neither
 
-    known = _known(values)
+    values_known = _known(values)
     return Spread(
-        value=median(known) if known else None,
-        mean=fmean(known) if known else None,
-        total=sum(known) if known else None,
-        n=len(known),
+        value=median(values_known) if values_known else None,
+        mean=fmean(values_known) if values_known else None,
+        total=sum(values_known) if values_known else None,
+        n=len(values_known),
         formula=formula,
     )
 
@@ -215,11 +215,11 @@ def shift(with_memory: Iterable[float | None], without: Iterable[float | None]) 
     """How far one group is from the other; None while either is too small."""
     from statistics import median  # as above
 
-    one, other = _known(with_memory), _known(without)
-    n, m = len(one), len(other)
+    with_values, without_values = _known(with_memory), _known(without)
+    n, m = len(with_values), len(without_values)
     if min(n, m) < FEWEST_FOR_DIFFERENCE:
         return None
-    differences = sorted(a - b for a in _thinned(one, m) for b in _thinned(other, n))
+    differences = sorted(a - b for a in _thinned(with_values, m) for b in _thinned(without_values, n))
     # The rank that the test allows, as a part of all pairs, so that it holds for thinned groups too.
     allowed = n * m / 2 - Z95 * sqrt(n * m * (n + m + 1) / 12)
     last = len(differences) - 1
@@ -248,14 +248,14 @@ def rate_shift(with_memory: Clusters, without: Clusters) -> Difference | None:
         with_memory.tasks and without.tasks
     ):
         return None
-    one, other = with_memory.failed / with_memory.tasks, without.failed / without.tasks
-    low, high = wilson(one, with_memory.sessions)
-    other_low, other_high = wilson(other, without.sessions)
-    value = one - other
+    with_rate, without_rate = with_memory.failed / with_memory.tasks, without.failed / without.tasks
+    low, high = wilson(with_rate, with_memory.sessions)
+    other_low, other_high = wilson(without_rate, without.sessions)
+    value = with_rate - without_rate
     return Difference(
         value=value,
-        low=max(value - sqrt((one - low) ** 2 + (other_high - other) ** 2), -1.0),
-        high=min(value + sqrt((high - one) ** 2 + (other - other_low) ** 2), 1.0),
+        low=max(value - sqrt((with_rate - low) ** 2 + (other_high - without_rate) ** 2), -1.0),
+        high=min(value + sqrt((high - with_rate) ** 2 + (without_rate - other_low) ** 2), 1.0),
         n=with_memory.sessions + without.sessions,
         n_with=with_memory.sessions,
         n_without=without.sessions,

@@ -67,11 +67,11 @@ class LedgerStore:
 
     def _find_ending(self) -> _Ending:
         """Search the whole file for the header in force; refuse what must not be appended to."""
-        found = markdown.survey(files.read_lines(self.path), self.path.name)
-        refuse_newer(found.format, self.path)
-        header = found.header
+        survey = markdown.survey(files.read_lines(self.path), self.path.name)
+        refuse_newer(survey.format, self.path)
+        header = survey.header
         usable = header is not None and header.intact and not header.foreign
-        return _Ending(header.columns if header and usable else (), found.blank)
+        return _Ending(header.columns if header and usable else (), survey.blank)
 
     # The search reads a million rows to find one header. So each writer leaves the answer in the lock file,
     # with the file's stamp; any other program's write changes the stamp and brings the search back.
@@ -144,10 +144,10 @@ class ProjectLedger:
         """Makes the ledger a file of the repository, with every row that is known here."""
         self.project.prepare()
         path = self.project.window / "ledger.md"
-        with files.lock(self.project.lock("ledger-shared")) as held:
+        with files.lock(self.project.lock("ledger-shared")) as lock:
             if path.is_symlink() or not path.exists():
                 path.unlink(missing_ok=True)
-                files.replace_held(held, path, files.read(self.project.ledger) or b"", files.ANYTHING)
+                files.replace_held(lock, path, files.read(self.project.ledger) or b"", files.ANYTHING)
         if (shown := self._shown) is not None:
             shown.append(missing_rows(self._own.read().entries, shown.read().entries))
         self.project.write_ignore_rules(ledger=True)
@@ -167,8 +167,8 @@ class ProjectLedger:
 
 def missing_rows(entries: Iterable[LedgerEntry], known: Iterable[LedgerEntry]) -> list[LedgerEntry]:
     """The entries that are not known yet, each once. A row is identified by its session and when it was recorded."""
-    there = {_key(entry) for entry in known}
-    missing = {key: entry for entry in entries if (key := _key(entry)) not in there}
+    known_keys = {_key(entry) for entry in known}
+    missing = {key: entry for entry in entries if (key := _key(entry)) not in known_keys}
     return list(missing.values())
 
 

@@ -129,25 +129,25 @@ class Survey:
 
 def survey(raw_lines: Iterable[bytes], name: str) -> Survey:
     """The tables of a file, some lines at a time, so that a long one need not be held in memory."""
-    decoder, found = _Decoder(name), Survey()
-    held: list[str] = []
+    decoder, tables_found = _Decoder(name), Survey()
+    pending: list[str] = []
     for line in decoder.decode(raw_lines):
-        if len(held) > _MOST_HELD and not markdown_table.is_separator(line):
-            found.look(held)
-            held = []
-        held.append(line)
-    found.look(held)
+        if len(pending) > _MOST_HELD and not markdown_table.is_separator(line):
+            tables_found.look(pending)
+            pending = []
+        pending.append(line)
+    tables_found.look(pending)
     decoder.refuse_noise()
-    found.refuse_tableless(name)
-    return found
+    tables_found.refuse_tableless(name)
+    return tables_found
 
 
 def regions(raw_lines: Iterable[bytes], name: str) -> list[tuple[int, int, Header | None]]:
     """The lines, counted from 0, that belong to each header."""
-    decoder, found = _Decoder(name), Survey()
-    spans = found.look(list(decoder.decode(raw_lines)))
+    decoder, survey_state = _Decoder(name), Survey()
+    spans = survey_state.look(list(decoder.decode(raw_lines)))
     decoder.refuse_noise()
-    found.refuse_tableless(name)
+    survey_state.refuse_tableless(name)
     return [(start, stop, region.header) for start, stop, region in spans]
 
 
@@ -253,21 +253,21 @@ def _is_utf8(data: bytes) -> bool:
 
 def read_tables(data: bytes, name: str, reader_for: Callable[[Header], CellReader]) -> Tables:
     """Hands every row to the reader of its table. LedgerError only when the file as a whole is no ledger."""
-    tables, found = Tables(), Survey()
+    tables, survey_state = Tables(), Survey()
     rows = _RowsOf(name, tables, reader_for)
     number = 0
     with _no_collector():
         for text in _pieces(data, name, tables.problems):
-            if read := rows.read_plain(text, found.region, number):
+            if read := rows.read_plain(text, survey_state.region, number):
                 number += read
                 continue
             lines = text.split("\n")
-            for start, stop, region in found.look(lines):
+            for start, stop, region in survey_state.look(lines):
                 rows.read(lines[start:stop], region, number + start)
             number += len(lines)
-    found.refuse_tableless(name)
-    tables.format, tables.header = found.format, found.header
-    if found.header is None and not found.blank and not tables.problems:
+    survey_state.refuse_tableless(name)
+    tables.format, tables.header = survey_state.format, survey_state.header
+    if survey_state.header is None and not survey_state.blank and not tables.problems:
         what = "the ledger breaks off before its table; the next session writes it"
         tables.problems.append(_problem(name, data.count(b"\n") + 1, "torn", what, fix=""))
     tables.problems.sort(key=lambda problem: problem.line)
@@ -334,8 +334,8 @@ class _RowsOf:
         for number, line in enumerate(lines, before + 1):
             if line[:1] == "|" and line[-1:] == "|" and "\\" not in line:
                 cells = line[1:-1].split("|")
-            elif (found := self._cells(number, line, foreign=header.foreign)) is not None:
-                cells = found
+            elif (row_cells := self._cells(number, line, foreign=header.foreign)) is not None:
+                cells = row_cells
             else:
                 continue
             if len(cells) != reader.width:

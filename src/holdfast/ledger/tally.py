@@ -154,8 +154,8 @@ class _Tally:
 
 def _tallies(keys: Sequence[str], columns: Columns) -> dict[str, _Tally]:
     groups = {key: _Tally() for key in set(keys)}
-    alike = Counter(zip(keys, columns["tasks"], columns["failed"], strict=True))
-    for (key, tasks, failed), times in alike.items():
+    combinations = Counter(zip(keys, columns["tasks"], columns["failed"], strict=True))
+    for (key, tasks, failed), times in combinations.items():
         groups[key].add(tasks, failed, times)
     for key, costs in _possible(keys, columns["cost_usd"]).items():
         groups[key].costs, groups[key].cost = len(costs), sum(costs, Decimal(0))
@@ -166,14 +166,14 @@ def _tallies(keys: Sequence[str], columns: Columns) -> dict[str, _Tally]:
 
 def _possible(keys: Sequence[str], values: Sequence[Any]) -> dict[str, list[Any]]:
     """The values of each group that are known and not below zero."""
-    found: dict[str, list[Any]] = {key: [] for key in set(keys)}
+    values_by_key: dict[str, list[Any]] = {key: [] for key in set(keys)}
     for key, value in zip(keys, values, strict=True):
         if value is not None:
-            found[key].append(value)
-    for key, known in found.items():
-        if known and min(known) < 0:
-            found[key] = [value for value in known if value >= 0]
-    return found
+            values_by_key[key].append(value)
+    for key, values_of_key in values_by_key.items():
+        if values_of_key and min(values_of_key) < 0:
+            values_by_key[key] = [value for value in values_of_key if value >= 0]
+    return values_by_key
 
 
 def figures_of(columns: Columns) -> Figures:
@@ -227,12 +227,12 @@ def groups_of(columns: Columns, by: str) -> dict[str, Figures]:
     else:
         keys = _months(values) if by == "month" else _named(values)
     with localcontext(Context(prec=_EXACT)):
-        found = _performance(_tallies(keys, columns))
+        groups = _performance(_tallies(keys, columns))
     if by == "month":
-        return dict(sorted(found.items()))
+        return dict(sorted(groups.items()))
     if by == "complexity":
-        return dict(sorted(found.items(), key=lambda item: (_ORDERED.get(item[0], 9), item[0])))
-    return found
+        return dict(sorted(groups.items(), key=lambda item: (_ORDERED.get(item[0], 9), item[0])))
+    return groups
 
 
 def maturity(sessions: int) -> str:
@@ -330,10 +330,10 @@ def _count(values: Iterable[str | None], unknown: str) -> Counter[str]:
     """How often each value of a column comes; those without one under `unknown`, or left out."""
     counts: Counter[str | None] = Counter(values)
     missing = counts.pop(None, 0) + counts.pop("", 0)
-    known: Counter[str] = Counter({value: n for value, n in counts.items() if value})
+    named_counts: Counter[str] = Counter({value: n for value, n in counts.items() if value})
     if missing and unknown:
-        known[unknown] += missing
-    return known
+        named_counts[unknown] += missing
+    return named_counts
 
 
 def _in_order(counts: Counter[str]) -> list[tuple[str, int]]:

@@ -235,9 +235,9 @@ class Terms:
         return chosen
 
     def _weight(self, stems: Sequence[str], table: str, texts: int) -> float:
-        known = max(texts, _FEWEST)
+        counted = max(texts, _FEWEST)
         total = (
-            sum(inverse_frequency(known, self._frequency(table, stem)) for stem in stems) if texts else 0.0
+            sum(inverse_frequency(counted, self._frequency(table, stem)) for stem in stems) if texts else 0.0
         )
         return total or 1.0
 
