@@ -26,7 +26,7 @@ OURS = lazy_regex(r"holdfast[/\\]+hot[/\\]+hook_entry\.py\b")
 
 
 def command(interpreter: str, *words: str) -> str:
-    """What a host runs, with the agent and the event. The interpreter is named in full: a shim costs 300 ms."""
+    """Return the command that a host runs. It has the full path of the interpreter, because a shim costs 300 ms."""
     script = SCRIPT
     if os.name == "nt":  # hosts run hooks with the shell of Git for Windows
         interpreter, script = interpreter.replace("\\", "/"), script.replace("\\", "/")
@@ -37,7 +37,7 @@ def command(interpreter: str, *words: str) -> str:
 
 
 def mentioned(data: bytes | None) -> bool:
-    """Whether a file names our hook at all; it need not be one that can be read."""
+    """Whether a file names our hook, even if it cannot be parsed."""
     return data is not None and bool(OURS.search(data.decode("utf-8", "replace")))
 
 
@@ -49,7 +49,7 @@ def installed(file: JsonFile, data: bytes | None, wanted: Groups) -> Change:
 
 
 def missing(value: Mapping[str, Any], wanted: Groups) -> list[str]:
-    """Events whose hook is not there exactly once and as it should be."""
+    """Return the events that do not have exactly one correct hook of ours."""
     hooks = value.get("hooks")
     found_groups = hooks if isinstance(hooks, dict) else {}
     ours = {
@@ -71,7 +71,7 @@ def _is_our_hook(hook: object) -> bool:
 
 
 def with_groups(file: JsonFile, text: str, wanted: Groups) -> str:
-    """Our hooks after whatever is there."""
+    """Add our hooks after the existing ones."""
     for event, entry in wanted.items():
         top = file.span(text)
         hooks = member(top, "hooks")
@@ -89,14 +89,14 @@ def with_groups(file: JsonFile, text: str, wanted: Groups) -> str:
 
 
 def without_groups(file: JsonFile, text: str) -> str:
-    """The text without our hooks, and without the lists that held nothing else."""
+    """Remove our hooks, and the lists that held nothing else."""
     while (shorter := _with_one_less(file, text)) is not None:
         text = shorter
     return text
 
 
 def _with_one_less(file: JsonFile, text: str) -> str | None:
-    """One of our hooks taken out, with whatever is empty afterwards; None when there is none."""
+    """Remove one of our hooks and what is empty afterwards; return None if there is none."""
     top = file.span(text)
     hooks = member(top, "hooks")
     if hooks is None or not isinstance(hooks.span.value, dict):
@@ -106,7 +106,7 @@ def _with_one_less(file: JsonFile, text: str) -> str | None:
             if not isinstance(event_member.span.value, list) or not _is_ours(group.span.value):
                 continue
             inner = member(group.span, "hooks")
-            if inner is not None and len(inner.span.members) > 1:  # a person put another hook beside ours
+            if inner is not None and len(inner.span.members) > 1:  # a person added another hook to our group
                 ours = next(n for n, hook in enumerate(inner.span.members) if _is_our_hook(hook.span.value))
                 return remove(text, inner.span, ours)
             if len(event_member.span.members) > 1:

@@ -1,7 +1,7 @@
-"""Values of unknown shape: what other programs wrote as JSON, asked for without trusting any of it.
+"""Reads values of unknown shape from the JSON of other programs, without trusting any of it.
 
-Agents that keep whole JSON documents rewrite them in place, so a document may be torn at its end: what was
-complete before the tear is still read.
+Agents that keep whole JSON documents rewrite them in place, so a document may be torn at its end: the complete part
+before the tear is still read.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def actions(**tools: str) -> dict[str, Action]:
 
 
 def record(value: object, *keys: str) -> Record:
-    """The object at the end of the keys; an empty one where something else stands."""
+    """Return the object at the end of the keys; an empty one if it is something else."""
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
@@ -108,7 +108,7 @@ def records(value: object) -> list[Record]:
 
 
 def count(value: object) -> int:
-    """A number of tokens or the like: whole, not negative, of a size that something can have."""
+    """Return a count, such as tokens: whole, not negative, of a plausible size."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
     return int(value) if 0 <= value < _LARGEST_COUNT else 0
@@ -120,7 +120,7 @@ def whole_number(value: object) -> int | None:
 
 
 def money(value: object) -> float | None:
-    """A stated price. Agents write 0 for models whose price they do not know: that says nothing."""
+    """Return a stated price. Agents write 0 for models whose price they do not know, so 0 counts as unknown."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if 0 < value < 1e9 else None
@@ -138,8 +138,8 @@ def checklist(markdown: str) -> tuple[Todo, ...]:
 
 
 def object_in(source: Raw | str | bytes) -> Record:
-    """The object that a text consists of, or a string in it holds; an empty one when it is none."""
-    if isinstance(source, Raw):  # a part of a line, which was found not to be too deep
+    """Decode the object in a text, or in a JSON string in it; an empty one if there is none."""
+    if isinstance(source, Raw):  # part of a line that was already checked for depth
         if bytes(memoryview(source)[:1]) == b'"':
             source = Raw(string_in(source).lstrip().encode("utf-8", "replace"))
         return decoded(OBJECTS, source, {}) if bytes(memoryview(source)[:1]) == b"{" else {}
@@ -172,7 +172,7 @@ def nested_too_deeply(value: Any) -> bool:
 
 
 class Document:
-    """A file that is one JSON value. `items` are the objects of its list, as far as they are whole."""
+    """A file that is one JSON value. `items` are the complete objects of its list."""
 
     def __init__(self, path: Path, list_name: str = "") -> None:
         self.path = path
@@ -181,7 +181,7 @@ class Document:
         self._list = list_name
 
     def load(self) -> Any:
-        """The whole value; None, with a warning, when it is not whole."""
+        """Return the whole value; None, with a warning, if it is incomplete."""
         raw = self._bytes()
         try:
             value = msgspec.json.decode(raw)
@@ -271,7 +271,7 @@ def written_in_patch(patch: str, paths: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _beginning(text: str) -> str:
-    """Whole words only: half a name is none."""
+    """Cut a text to whole lines, so that no name is cut in half."""
     if len(text) <= LONGEST_WRITTEN:
         return text
     return text[:LONGEST_WRITTEN].rpartition("\n")[0]
@@ -314,7 +314,7 @@ def first_line(head: bytes) -> bytes:
 
 
 def first_bytes(path: Path, size: int = -1) -> bytes:
-    """The beginning of a file; nothing where it cannot be read."""
+    """Return the first bytes of a file; b"" if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(size)
@@ -358,7 +358,7 @@ def tool_call(
     target: str | None = None,
     paths: tuple[str, ...] | None = None,
 ) -> ToolCall:
-    """A call with what its arguments say: what it aims at, and what it writes."""
+    """Return a call with the target and the written text from its arguments."""
     target = target_of(action, arguments) if target is None else target
     paths = paths_of(action, target) if paths is None else paths
     return ToolCall(at, call, name, action, target, paths, written_by(action, arguments, paths))

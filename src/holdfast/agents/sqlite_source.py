@@ -1,4 +1,4 @@
-"""Other programs' SQLite files, read while they are being written: never changed, never locked for long.
+"""Reads other programs' SQLite files while they are being written: never changes them, never locks them for long.
 
 A database in write-ahead mode that no process has open has no `-wal` beside it; opening it the usual way would
 create one. Such a file is opened as immutable instead. Beside a writer the shared index of its log is mapped
@@ -46,7 +46,7 @@ def is_sqlite(head: bytes) -> bool:
 
 
 def has_tables(path: Path, head: bytes, wanted: dict[str, set[str]]) -> bool:
-    """Whether it is a database with these tables and columns.
+    """Whether a file is a database with these tables and columns.
 
     One that cannot be read now is judged by the definitions in its first bytes, so that it is reported as
     unreadable and not as another program's.
@@ -72,7 +72,7 @@ class Database:
         return {str(row["name"]) for row in self.rows("SELECT name FROM pragma_table_info(?)", table)}
 
     def rows(self, query: str, *values: object) -> list[Row]:
-        """All rows of a query. They are fetched at once: a half-read query would keep its lock."""
+        """Return all rows of a query, fetched at once: a half-read query would keep its lock."""
         try:
             with closing(self._connection.execute(query, values)) as cursor:
                 names = [column[0] for column in cursor.description or ()]
@@ -159,7 +159,7 @@ class Store(Protocol[M_co]):
 
 
 class StoreReading(ReadAnew, Generic[M]):
-    """One pass over a session's store; one that fails on the way gives what came before, and a warning."""
+    """One pass over a session's store. If it fails midway, it yields the events so far, and a warning."""
 
     def __init__(self, store: Store[M], claims: Claims) -> None:
         super().__init__(claims)
@@ -177,7 +177,7 @@ class StoreReading(ReadAnew, Generic[M]):
 
     @abstractmethod
     def _events(self) -> Iterator[Event]:
-        """What the store tells."""
+        """Yield the events of the store."""
 
 
 class Unreadable:
@@ -219,7 +219,7 @@ class DatabaseAgent(BaseReader, ABC):
 
     @abstractmethod
     def is_own_file(self, path: Path, head: bytes) -> bool:
-        """Whether a file that is no database is this agent's."""
+        """Whether a file that is not a database is this agent's."""
 
     @abstractmethod
     def glance(self, path: Path, head: bytes) -> Glance:

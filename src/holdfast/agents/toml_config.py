@@ -1,4 +1,4 @@
-"""Edits TOML as text: one table added at the end or taken out, everything else as the person wrote it."""
+"""Edits TOML as text: adds a table at the end or removes one; everything else stays as the person wrote it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from holdfast.core.patterns import lazy_regex
 
-# What may stand between two places that matter. Strings and comments come first: brackets in them count for nothing.
+# Text between two relevant positions. Strings and comments come first: brackets in them do not count.
 _PART = lazy_regex(
     r'"""(?:[^\\]|\\.)*?"{3,5}'
     r"|'''.*?'{3,5}"
@@ -34,7 +34,7 @@ class Section(Struct, frozen=True):
 
 
 def sections(text: str) -> Iterator[Section]:
-    """The tables of a text that is valid TOML, in order. Remarks after the last statement are not a table's own."""
+    """Return the tables of valid TOML, in order. Comments after the last statement do not belong to a table."""
     section: Section | None = None
     for start, end in _statements(text):
         if text[start] == "[":
@@ -48,7 +48,7 @@ def sections(text: str) -> Iterator[Section]:
 
 
 def with_table(text: str, path: Sequence[str], values: Mapping[str, Any]) -> str:
-    """The text with one more table at its end. Values are strings, truths, numbers, and lists of strings."""
+    """Add a table at the end. Values are strings, booleans, numbers, and lists of strings."""
     newline = "\r\n" if "\r\n" in text else "\n"
     header = "[" + ".".join(_key(part) for part in path) + "]"
     lines = [header, *(f"{_key(name)} = {_value(value)}" for name, value in values.items())]
@@ -58,7 +58,7 @@ def with_table(text: str, path: Sequence[str], values: Mapping[str, Any]) -> str
 
 
 def without_table(text: str, path: Sequence[str], *, below: bool = True) -> str:
-    """The text without a table, those below it, and the blank line that set each apart."""
+    """Remove a table, its subtables, and the blank line before each."""
     wanted = tuple(path)
     for section in reversed(list(sections(text))):
         if (section.path[: len(wanted)] if below else section.path) != wanted:
@@ -74,7 +74,7 @@ def without_table(text: str, path: Sequence[str], *, below: bool = True) -> str:
 
 
 def _statements(text: str) -> Iterator[tuple[int, int]]:
-    """Where each statement begins, and where the line on which it ends ends, its line break included."""
+    """Yield the start of each statement and the end of its last line, including the line break."""
     position = 0
     while position < len(text):
         start = position = _past_blanks(text, position)
@@ -132,5 +132,5 @@ def _value(value: Any) -> str:
 
 
 def _string(value: str) -> str:
-    """JSON's strings are TOML's, but for two signs and the pairs that stand for one character."""
+    """Write a string. JSON strings are valid TOML, except for two characters and surrogate pairs."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
