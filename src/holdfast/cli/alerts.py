@@ -1,4 +1,4 @@
-"""`holdfast alerts`: sessions beyond their like, and budgets; its exit code tells scripts."""
+"""`holdfast alerts`: unusual sessions and exceeded budgets; scripts can use the exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast archive`: moves older sessions of a long log to the archive, whole, where they are still found."""
+"""`holdfast archive`: moves older sessions of a long log to the archive, where search still finds them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast ask`: the answer from the record, or the question kept open."""
+"""`holdfast ask`: answers a question from memory, or records it as open."""
 
 from __future__ import annotations
 

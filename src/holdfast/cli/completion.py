@@ -1,4 +1,4 @@
-"""`holdfast completion SHELL`: the script that teaches a shell our commands and options."""
+"""`holdfast completion SHELL`: prints the shell script that completes our commands and options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks a person before something of theirs is changed."""
+"""Asks a person for confirmation before changing their files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.core.errors import UsageError
 
 
 def agreed(question: str, fix: str = "Say --yes to go ahead, --dry-run to only look") -> bool:
-    """Whether they said yes. A script cannot be asked and says `--yes` beforehand."""
+    """Whether the person agreed. A script cannot be asked and uses `--yes`."""
     if not sys.stdin.isatty():
         raise UsageError("nobody is there to be asked", fix=fix)
     sys.stderr.write(f"{question} [y/N] ")

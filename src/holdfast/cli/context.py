@@ -37,7 +37,7 @@ OPTIONS = (
 
 
 def run(options: Namespace, machine: Machine) -> None:
-    # Who looks at one source has not seen what changed in the others.
+    # A look at one source does not show what changed in the others.
     save = not options.no_save and (options.watch or not options.source)
     context = LiveContext(machine, machine.project(), save=save)
     if options.source and options.source not in context.registry.keys:

@@ -1,4 +1,4 @@
-"""`holdfast context` without the application, which takes longer to load than there is to do here.
+"""`holdfast context` without the application, which would take longer to load than the command takes to run.
 
 New texts pass the same redaction as everywhere. Where that takes more than its own rules - a scanner as second pass,
 texts that were forgotten - the application looks.
@@ -34,7 +34,7 @@ _MARKED = ("HEAD", "index")
 
 
 class _Application(Exception):
-    """This takes more than what is loaded here."""
+    """The command needs the application."""
 
 
 def look_again(memory: str, root: str, env: Mapping[str, str], now: float) -> bool:
@@ -70,7 +70,7 @@ def _is_enabled(memory: str) -> bool:
 
 
 def print_context(words: list[str]) -> bool:
-    """Prints live context; False when the application has to look itself."""
+    """Prints live context; False if the application must do it."""
     rest = [word for word in words if word not in ("--json", "--no-save")]
     only = rest[1] if len(rest) == 2 and rest[0] == "--source" else ""
     registry = built_in()
@@ -170,7 +170,7 @@ def _answer(
 
 
 def _keep(here: Here, snapshot: Snapshot, holdfast_home: str) -> None:
-    """Where the configuration is newer than what was kept, it may say that nothing is to be kept here."""
+    """If the configuration is newer than the stored state, it may forbid storing anything here."""
     try:
         changed = os.stat(os.path.join(holdfast_home, "config.toml")).st_mtime
     except FileNotFoundError:
@@ -193,7 +193,7 @@ def _width() -> int | None:
 
 
 def _is_harmless(text: str) -> bool:
-    """Whether there is something to print, and nothing that a terminal might obey."""
+    """Whether there is text to print, without control characters."""
     return bool(text) and text.replace("\n", "").replace("\t", "").isprintable()
 
 

@@ -1,4 +1,4 @@
-"""`holdfast decide`: what was settled and why, in the decision register; without a text, the register."""
+"""`holdfast decide`: records a decision and its reason; without a text, lists the decisions."""
 
 from __future__ import annotations
 

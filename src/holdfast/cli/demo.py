@@ -1,4 +1,4 @@
-"""`holdfast demo`: the whole path on bundled sessions, with nothing of yours touched."""
+"""`holdfast demo`: shows all steps on bundled sessions, without touching your files."""
 
 from __future__ import annotations
 

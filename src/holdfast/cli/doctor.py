@@ -1,4 +1,4 @@
-"""`holdfast doctor`: what is sound and what is not; exit code 1 when something needs a hand."""
+"""`holdfast doctor`: checks the installation; exit code 1 if something needs attention."""
 
 from __future__ import annotations
 

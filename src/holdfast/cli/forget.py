@@ -1,4 +1,4 @@
-"""`holdfast forget`: shows what would go, asks, and says where it still is."""
+"""`holdfast forget`: shows what would be removed, asks, and lists remaining copies."""
 
 from __future__ import annotations
 

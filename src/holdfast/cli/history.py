@@ -1,4 +1,4 @@
-"""`holdfast history`: which files keep versions, the changes of one, and what a change did."""
+"""`holdfast history`: lists files with versions, the changes of one file, and the diff of a change."""
 
 from __future__ import annotations
 

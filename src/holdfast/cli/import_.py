@@ -1,4 +1,4 @@
-"""`holdfast import`: transcripts in, with progress; a report at the end."""
+"""`holdfast import`: imports transcripts, with progress and a report."""
 
 from __future__ import annotations
 

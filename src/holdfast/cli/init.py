@@ -38,7 +38,7 @@ EXAMPLES = """examples:
 
 
 class Done(Struct, frozen=True, kw_only=True):
-    """What an init did: None where a part was left out."""
+    """The result of an init: None for a part that was skipped."""
 
     imported: ImportReport | None
     took_s: float  # to read them
@@ -94,7 +94,7 @@ def run(options: Namespace, machine: Machine) -> int:
 
 
 def _plans(options: Namespace, machine: Machine, project: Project) -> tuple[list[Plan], list[str]]:
-    """What is to be wired, and what had to be left out."""
+    """The agents to set up, and those that had to be skipped."""
     if options.no_wire:
         if options.agents:
             raise UsageError("--agents and --no-wire contradict each other", fix="Leave one of them out")
@@ -106,7 +106,7 @@ def _plans(options: Namespace, machine: Machine, project: Project) -> tuple[list
 
 
 def _show_waiting(waiting: Sequence[SessionSource]) -> None:
-    """How much is about to be read: a person who has worked here for a year may want to get a coffee."""
+    """Shows how much is about to be read: a year of sessions takes a while."""
     if not waiting:
         return
     agents = Counter(item.importer.title for item in waiting).most_common()
@@ -134,7 +134,7 @@ def _show_plans(plans: list[Plan], options: Namespace) -> None:
 def _do(
     options: Namespace, machine: Machine, project: Project, plans: list[Plan], search: TranscriptSearch | None
 ) -> Done:
-    """Reads first: hooks that come alive find everything in its place."""
+    """Imports first, so that new hooks find everything ready."""
     imported, began, took = None, machine.now(), 0.0
     if search is not None:
         with import_progress(show=not options.json) as progress:
@@ -208,7 +208,7 @@ def _summed(known: SetUp) -> str:
 
 
 def _steps(done: Done) -> list[str]:
-    """What a person would do now, the most useful first."""
+    """The next steps for the person, the most useful first."""
     steps = []
     if done.plans or done.before:
         steps.append("start an agent here and work as always; holdfast why shows what it was told")

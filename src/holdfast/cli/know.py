@@ -1,4 +1,4 @@
-"""`holdfast know`: what this repository shows of itself, and what sessions learned of it."""
+"""`holdfast know`: what is known about this repository, from its files and from sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`holdfast ledger stats` without the application, which takes longer to load than ten thousand rows to count.
+"""`holdfast ledger stats` without the application, which takes longer to load than counting ten thousand rows.
 
 Whatever is not plainly the figures of this project's whole ledger is left to the application, as is every complaint.
 """
@@ -21,11 +21,11 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class _Application(Exception):
-    """This takes more than what is loaded here."""
+    """The command needs the application."""
 
 
 def print_stats(words: list[str]) -> int | None:
-    """Prints the figures, and says the exit code; None, with nothing printed, where the application has to look."""
+    """Prints the figures and returns the exit code; prints nothing and returns None if the application must do it."""
     rest = [word for word in words if word != "--json"]
     by = rest[1] if len(rest) == 2 and rest[0] == "--by" and rest[1] in FIELD_OF else None
     if (rest and by is None) or (sys.stdout.encoding or "").lower() != "utf-8":
@@ -55,7 +55,7 @@ def print_stats(words: list[str]) -> int | None:
 
 
 def _ledgers() -> tuple[bytes | None, bytes]:
-    """What the repository's own ledger holds, if it has one, and what this machine's does."""
+    """The content of the repository's shared ledger, if it has one, and of this machine's ledger."""
     cwd, home = os.getcwd(), place.home_of(dict(os.environ))
     project = place.find(cwd, home)
     # Outside git an identity can have come with a download, and inside memory another project may be meant.

@@ -1,4 +1,4 @@
-"""How lessons look on a screen and as JSON. What others wrote is shown with everything that is hidden in it."""
+"""Formats lessons for the screen and as JSON. Hidden characters in other people's text are made visible."""
 
 from __future__ import annotations
 

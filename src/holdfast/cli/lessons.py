@@ -1,4 +1,4 @@
-"""`holdfast lessons`: what sessions taught; looked through, promoted, rejected, muted, shared, trusted, added."""
+"""`holdfast lessons`: lists, reviews, promotes, rejects, mutes, shares, trusts and adds lessons."""
 
 from __future__ import annotations
 

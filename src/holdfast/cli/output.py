@@ -1,4 +1,4 @@
-"""How things look: tables drawn by rich on a terminal, aligned plain text in a pipe, JSON when asked."""
+"""Formats output: rich tables on a terminal, aligned plain text in a pipe, JSON on request."""
 
 from __future__ import annotations
 
@@ -287,7 +287,7 @@ def fitted(table: Table, width: int) -> Table:
         - GAP * (len(columns) - 1)
         - sum(column_width for n, column_width in enumerate(widths) if n not in flexible)
     )
-    # Short texts first: what they do not need is left to the long ones.
+    # Short texts first: the room they do not need goes to the long ones.
     for place, number in enumerate(flexible):
         share = room // (len(flexible) - place)
         if not columns[number].wrapped:  # text that is cut leaves to wrapped text as much as that needs
@@ -323,7 +323,7 @@ def flat(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """A text as a cell can hold it: one line, nothing that a terminal would obey."""
+    """A text for a cell: one line, without control characters."""
     return visible(text.replace("\n", "\\n").replace("\t", " "))
 
 
@@ -375,7 +375,7 @@ def in_words(reason: str) -> str:
 
 
 def dollars(value: Decimal | float | None) -> str:
-    """Cents, which is what a person reads (JSON has every digit); small amounts never read as nothing."""
+    """Dollars and cents for people (JSON has every digit); a small amount is never shown as zero."""
     if value is None:
         return "?"
     if 0 < value < Decimal("0.0001"):

@@ -53,7 +53,7 @@ def run(options: Namespace, machine: Machine) -> None:
 
 
 def _nothing(project: Project, since: str | None) -> str:
-    """Whether there is nothing to count: rows without a record have a cost, but neither files nor injections."""
+    """Why there is nothing to count: rows without a record have a cost, but neither files nor injections."""
     try:
         by_hand = len(rows(read_ledger(project)))
     except HoldfastError:

@@ -82,7 +82,7 @@ _UNHEARD = frozenset((("gemini", "BeforeTool"),))
 UNTOLD_COMPACTION = frozenset(("gemini",))
 # Hosts whose transcripts do not show that a session ran without a person.
 UNTOLD_HEADLESS = frozenset(("gemini", "qwen"))
-# The payload text of each host for a missing prompt. No prompt can contain it: quotes within a text are escaped.
+# An empty prompt in the payload of every host. No prompt can contain this text: quotes within a text are escaped.
 NO_PROMPT = b'"prompt":""'
 # Names in a payload that show that a person is about to be asked something.
 ASKS = (b"AskUserQuestion", b"ask_user", b"request_user_input", b'"question"')

@@ -291,7 +291,7 @@ class Believed(Struct, frozen=True):
         return self.failures.lower(self.candidate.model, other.candidate.model)
 
     def takes_less_than(self, other: Believed, what: str) -> float:
-        """The probability that a success takes less of it; free takes less than not free."""
+        """The probability that this model's successes take less (cost or time); nothing is less than anything."""
         amount, other_amount = self.per_success(what), other.per_success(what)
         if amount is None or other_amount is None:
             return 0.5

@@ -63,7 +63,7 @@ class Header(namedtuple("Header", ("columns", "foreign", "intact"), defaults=(Tr
 
 
 class Tables:
-    """What reading the tables of a file found, beside the rows, which their reader has."""
+    """The result of reading the tables of a file, except the rows, which the reader has."""
 
     def __init__(self) -> None:
         self.numbers: list[Sequence[int]] = []  # of the rows that were read, in runs
@@ -73,7 +73,7 @@ class Tables:
 
     @property
     def lines(self) -> list[int]:
-        """Of every row that was read, its number."""
+        """The line number of every row that was read."""
         return [number for run in self.numbers for number in run]
 
 
@@ -87,7 +87,7 @@ class _Region:
 
 
 class Survey:
-    """Which tables a file has, found without reading a row."""
+    """Finds the tables of a file without reading a row."""
 
     def __init__(self) -> None:
         self.region = _Region(None)
@@ -105,7 +105,7 @@ class Survey:
         return not self.first
 
     def look(self, lines: Sequence[str]) -> list[tuple[int, int, _Region]]:
-        """Goes on with these lines: from where to where they stand in which region. The first is no separator."""
+        """Continues with these lines, and yields the span of each region. The first line is not a separator."""
         spans, start = [], 0
         for place in [place for place, line in enumerate(lines) if line.lstrip("| \t:")[:1] in _SIGNS]:
             line = lines[place]
@@ -120,7 +120,7 @@ class Survey:
         return [*spans, (start, len(lines), self.region)]
 
     def refuse_tableless(self, name: str) -> None:
-        """A text without a ledger's table is not ours to read or to continue, unless we began it."""
+        """Refuses a text without a ledger table, unless we began it."""
         if self.blank or self._names_sessions:
             return
         if not (self.format is not None or MARKER.startswith(self.first)):
@@ -164,7 +164,7 @@ def _format_of(line: str) -> int | None:
 
 
 def _read_header(line: str, separator: str, found: Survey) -> Header | None:
-    """The header that a separator stands under; None when the separator is a stray one."""
+    """The header above a separator; None for a stray separator."""
     if not markdown_table.is_row(line) or markdown_table.is_separator(line):
         return None
     foreign = found.format is None
@@ -179,7 +179,7 @@ def _read_header(line: str, separator: str, found: Survey) -> Header | None:
 
 
 class _Decoder:
-    """Lines of text out of lines of bytes; a spoilt line is a problem and reads as blank."""
+    """Decodes lines of bytes; an undecodable line is a problem and reads as blank."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -208,7 +208,7 @@ class _Decoder:
             return ""
 
     def refuse_noise(self) -> None:
-        """More spoilt lines than readable ones: that is no text."""
+        """Refuses a file with more undecodable lines than readable ones: it is not text."""
         if len(self.problems) > self._readable:
             raise LedgerError("not UTF-8 text", where=self.name, fix=_FIX_FILE)
 
@@ -252,7 +252,7 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def read_tables(data: bytes, name: str, reader_for: Callable[[Header], CellReader]) -> Tables:
-    """Hands every row to the reader of its table. LedgerError only when the file as a whole is no ledger."""
+    """Passes every row to the reader of its table. Raises LedgerError only if the file as a whole is not a ledger."""
     tables, survey_state = Tables(), Survey()
     rows = _RowsOf(name, tables, reader_for)
     number = 0
@@ -276,7 +276,7 @@ def read_tables(data: bytes, name: str, reader_for: Callable[[Header], CellReade
 
 @contextmanager
 def _no_collector() -> Iterator[None]:
-    """Entries form no cycles, and looking for some among a million takes a fifth of the reading."""
+    """Disables garbage collection: entries form no cycles, and looking for them takes a fifth of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -309,7 +309,7 @@ class _RowsOf:
             self._read_with_care(reader, region.header, lines, before)
 
     def read_plain(self, text: str, region: _Region, before: int) -> int:
-        """All at once, where every line is a whole row without an escape; 0 where one is not, and nothing read."""
+        """Reads all lines at once if each is a complete row without an escape; else reads nothing and returns 0."""
         reader = self._reader(region)
         if reader is None or "\\" in text or text[:1] != "|" or text[-1:] != "|":
             return 0
@@ -346,7 +346,7 @@ class _RowsOf:
         self._read_block(reader, plain, numbers)
 
     def _read_block(self, reader: CellReader, rows: Sequence[list[str]], numbers: Sequence[int]) -> None:
-        """All rows at once, column by column; one by one only where one of them is broken."""
+        """Reads all rows at once, column by column; one by one only if one of them is broken."""
         try:
             reader.take_rows(rows)
             self._tables.numbers.append(numbers)
@@ -371,13 +371,13 @@ class _RowsOf:
             self._report(number, "no-header", "a row without a header above it")
 
     def _cells(self, number: int, line: str, *, foreign: bool) -> list[str] | None:
-        """The cells of a line that is not plainly a row; None for prose and for what was reported."""
+        """The cells of a line that may not be a row; None for prose and for reported lines."""
         if self._is_conflict_marker(number, line) or not markdown_table.is_row(line):
             return None
         cells, closed = markdown_table.split_row(line, foreign=foreign)
         if closed or foreign:
             return cells
-        # Its last cell may be cut short and still look right, so it must not be believed.
+        # Its last cell may be truncated and still look right, so it is not trusted.
         self._report(number, "torn", f"a row of {len(cells)} cells that breaks off")
         return None
 

@@ -17,7 +17,7 @@ Z95 = 1.959964
 
 
 def wilson(rate: float, n: float) -> tuple[float, float]:
-    """Wilson's interval: it stays within 0 and 1, and says something even where nothing has failed yet."""
+    """Wilson's interval: it stays within 0 and 1, and is informative even without failures."""
     centre = (rate + Z95**2 / (2 * n)) / (1 + Z95**2 / n)
     half = Z95 / (1 + Z95**2 / n) * sqrt(rate * (1 - rate) / n + Z95**2 / (4 * n * n))
     return max(centre - half, 0.0), min(centre + half, 1.0)
@@ -38,7 +38,7 @@ class Clusters:
         self.products = 0
 
     def add(self, tasks: int, failed: int, times: int = 1) -> None:
-        """A session, or as many as are alike in this."""
+        """Adds a session, or several with the same values."""
         self.sessions += times
         self.bases += times * (tasks > 0)
         self.tasks += times * tasks
@@ -52,7 +52,7 @@ class Clusters:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def interval(self) -> tuple[float, float, float] | None:
-        """The rate of failed tasks, and from where to where it may be; None without a task.
+        """The rate of failed tasks with its interval; None without a task.
 
         Tasks of one session are not independent: they count for as many as their spread over sessions shows.
         """
@@ -77,7 +77,7 @@ class Clusters:
 
 
 def student(freedom: int) -> float:
-    """What 1.96 becomes when the spread itself is estimated from few (Cornish and Fisher's expansion)."""
+    """The replacement of 1.96 if the spread is estimated from few values (Cornish and Fisher's expansion)."""
     z = Z95
     return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
@@ -273,7 +273,7 @@ def _group(tally: _Tally) -> Figures:
 
 
 def _impossible(columns: Columns, whole: _Tally) -> int:
-    """Rows with more failures than tasks or with a negative value: slips of the hand."""
+    """Rows with more failures than tasks or with a negative value: typing errors."""
     fields = ("tasks", "failed", "cost_usd", "duration_s")
     known_costs, known_durations = (whole.sessions - columns[name].count(None) for name in fields[2:])
     if (known_costs, known_durations) == (whole.costs, whole.durations):

@@ -69,7 +69,7 @@ class BoundedLines:
 
 
 def _whole_characters(line: bytes) -> bytes:
-    """Replaces half a character (`\\ud83d` alone): the SDK would not answer such a call."""
+    """Replaces a lone surrogate (`\\ud83d`): the SDK would not answer such a call."""
     if not _HALF.search(line):
         return line
     return _ESCAPE.sub(lambda found: rb"\ufffd" if found["half"] else found[0], line)
