@@ -34,7 +34,7 @@ def respond(
         return b""
     stale = prepared.meta.get("config") != place.stamp(os.path.join(place.home_of(env), "config.toml"))
     if prepared.excluded(directories):
-        if stale and event != MOMENT:  # it may have been enabled since
+        if stale and event != MOMENT:  # the new configuration may no longer exclude it
             from holdfast.core.processes import CAPTURE, detach
 
             detach([*CAPTURE, found.memory, found.root], env)
