@@ -14,6 +14,7 @@ from tests.command import Holdfast
 from tests.flows.test_lessons import PNPM, SLOW, Bench, lesson
 from tests.patience import PATIENCE_S, wait_until
 
+from holdfast.cli import lesson_views
 from holdfast.cli.main import main
 
 BAD_NAMES = [
@@ -79,6 +80,12 @@ def test_a_lesson_is_added_listed_shown_and_removed(holdfast: Holdfast, repo: Pa
     assert holdfast("lessons", "list", "--json", check=0).json() == []
     holdfast("undo", "--yes", check=0)
     assert states(holdfast) == {("testing", "local"): "active"}
+
+
+def test_the_columns_of_the_list_have_the_names_that_people_know() -> None:
+    """Most are left out while they are empty, so that a test by hand may not meet them."""
+    titles = [column.title for column in lesson_views._COLUMNS]
+    assert titles == ["Lesson", "Scope", "State", "Seen", "Told", "Used", "Tokens", "What it says"]
 
 
 def test_adding_again_adds_rules_and_replacing_leaves_only_the_new_ones(holdfast: Holdfast) -> None:

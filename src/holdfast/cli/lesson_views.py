@@ -22,7 +22,7 @@ _COLUMNS = (
     Column("Lesson", style="cyan", flexible=True),
     Column("Scope", dispensable=1),
     Column("State"),
-    Column("LessonStatus", align="right", dispensable=2),
+    Column("Seen", align="right", dispensable=2),
     Column("Told", align="right", dispensable=3),
     Column("Used", align="right", dispensable=4),
     Column("Tokens", align="right", dispensable=5),
