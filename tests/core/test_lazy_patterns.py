@@ -85,8 +85,15 @@ def test_a_file_that_cannot_be_used_only_costs_time(programs: Path, damage: byte
     assert lazy_regex("b+").search("abbc")
 
 
+def test_the_file_holds_no_source(programs: Path) -> None:
+    assert lazy_regex("a secret (?:handshake)").search("a secret handshake")
+    patterns.save_programs()
+    assert b"secret" not in programs.read_bytes()
+
+
 def test_a_damaged_program_is_compiled_again(programs: Path) -> None:
-    known = {("b+", 0): (32, b"\xff" * 40, 0, {}, (None,)), ("c", 0): ("not", "a program")}
+    damaged, no_program = (32, b"\xff" * 40, 0, {}, (None,)), ("not", "a program")
+    known = {patterns._key("b+", 0): damaged, patterns._key("c", 0): no_program}
     programs.write_bytes(marshal.dumps((patterns._stamp(), known)))
     patterns.load_programs(str(programs))
     assert lazy_regex("b+").findall("abbcb") == ["bb", "b"]

@@ -119,11 +119,14 @@ def save_programs() -> None:
 
 
 class _Programs:
-    """Compiled programs by source and flags: (flags, code as bytes, groups, names, names by number)."""
+    """Compiled programs by a hash of source and flags: (flags, code as bytes, groups, names, names by number).
+
+    The file holds no source, so that a search of a memory's files for a text does not find our pattern for it.
+    """
 
     def __init__(self) -> None:
         self._path = ""
-        self._known: dict[tuple[str | bytes, int], tuple[Any, ...]] = {}
+        self._known: dict[bytes, tuple[Any, ...]] = {}
         self._added = False
 
     def compile(self, source: AnyStr, flags: int) -> re.Pattern[AnyStr]:
@@ -132,9 +135,10 @@ class _Programs:
         if not self._path:
             return re.compile(source, flags)
         try:
-            program = self._known.get((source, flags))
+            key = _key(source, flags)
+            program = self._known.get(key)
             if program is None:
-                program = self._known[source, flags] = _compiled(source, flags)
+                program = self._known[key] = _compiled(source, flags)
                 self._added = True
             return _pattern(source, program)
         except re.error:
@@ -180,6 +184,12 @@ def _stamp() -> tuple[str, int, int, int]:
     import sys
 
     return sys.version, _sre.MAGIC, _sre.CODESIZE, sys.maxsize
+
+
+def _key(source: str | bytes, flags: int) -> bytes:
+    from holdfast.core.hashes import blake2b
+
+    return blake2b(repr((source, flags)).encode("utf-8", "surrogatepass"), digest_size=12).digest()
 
 
 def _compiled(source: str | bytes, flags: int) -> tuple[Any, ...]:

@@ -14,13 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
-from holdfast.agents.codex.output import (
-    GO_AHEAD,
-    Output,
-    answered,
-    proposed_plan,
-    read_output,
-)
+from holdfast.agents.codex.output import GO_AHEAD, Output, answered, proposed_plan, read_output
 from holdfast.agents.contract import usual_folder
 from holdfast.agents.jsonl import (
     LONGEST_GUIDE,

@@ -15,16 +15,7 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from holdfast.agents.contract import usual_folder
-from holdfast.agents.jsonl import (
-    LineAgent,
-    decoded,
-    excerpt,
-    seconds,
-    string_after,
-    string_in,
-    text_in,
-    tick,
-)
+from holdfast.agents.jsonl import LineAgent, decoded, excerpt, seconds, string_after, string_in, text_in, tick
 from holdfast.agents.loose import (
     LineReading,
     PassState,
