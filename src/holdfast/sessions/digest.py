@@ -18,6 +18,7 @@ from holdfast.core.shell import Simple
 from holdfast.model.events import Action, TodoStatus, Usage
 from holdfast.model.lesson import Correction, Stumble
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, OpenItem, Question
+from holdfast.sessions.dialogue import LONGEST_MESSAGE, Message
 
 Clean = Callable[[str], str]
 
@@ -195,6 +196,7 @@ class Gathered(Struct):
     stated: list[str] = []  # commands in the repository's own instructions
     calls: int = 0
     looked_at: int = 0  # the call that last looked where commands are defined
+    dialogue: list[Message] = []
 
     def seal(self, clean: Clean) -> None:
         """Clean every text."""
@@ -205,6 +207,9 @@ class Gathered(Struct):
         self.report = clean_and_cut(self.report, REPORT_LENGTH, clean)
         for name in _GATHERED_TEXTS:
             setattr(self, name, _sealed(getattr(self, name), line))
+        for message in self.dialogue:
+            if not message.sealed:
+                message.text, message.sealed = clean_and_cut(message.text, LONGEST_MESSAGE, clean), True
         # A stumble's key is made of its texts.
         self.stumbles = {item.key: item for item in _sealed([*self.stumbles.values()], line)}
 

@@ -24,6 +24,7 @@ from holdfast.sessions import (
     stumble_watch,
 )
 from holdfast.sessions.corrections import corrections_in, is_guide, looks_up, note_stated, shows_guide
+from holdfast.sessions.dialogue import LONGEST_MESSAGE, Message, add_message
 from holdfast.sessions.digest import (
     MOST_OF_A_KIND,
     REPORT_LENGTH,
@@ -61,6 +62,7 @@ class Harvester:
         replied = bool(state.report) or event.feedback
         conclude_report(state)
         if not event.command:
+            _hear(state, Message("user", event.text, event.at))
             for correction in corrections_in(event.text, event.at, replied=replied):
                 if len(state.corrections) < MOST_OF_A_KIND:
                     state.corrections.append(correction)
@@ -85,6 +87,9 @@ class Harvester:
             return
         text, answer = " ".join(event.question.split()), " ".join(event.answer.split())
         question = Question(text=text, at=event.at)
+        if answer and event.by == "user":
+            _hear(state, Message("agent", text, event.at))
+            _hear(state, Message("user", answer, event.at))
         if not answer:
             state.question = question
             return
@@ -96,6 +101,8 @@ class Harvester:
             add_new(state.questions, [answered])
 
     def planned(self, event: Planned) -> None:
+        if event.approved is not None:
+            _hear(self.state, Message("plan", without_private(event.text), event.at, event.approved))
         add_new(self.state.decisions, harvest_sentences.decisions_in_plan(_spoken(event)))
 
     def ended(self, action: Action, target: str, event: ToolResult) -> None:
@@ -183,11 +190,17 @@ def without_private(text: str) -> str:
     return strip_private(strip_ours(text) if fenced else text)
 
 
+def _hear(state: Gathered, message: Message) -> None:
+    message.text = cut_raw(message.text, LONGEST_MESSAGE)
+    add_message(state.dialogue, message)
+
+
 def conclude_report(state: Gathered) -> None:
     """Read the agent's last message, now that its turn is over."""
     if not state.report:
         return
     state.question = None
+    _hear(state, Message("agent", state.report, state.report_at))
     _read(state, whole_lines(state.report, REPORT_LENGTH), state.report_at, replaces=state.edited)
     state.report, state.report_at, state.edited = "", None, False
 
@@ -261,6 +274,7 @@ def _ended(state: Gathered) -> Gathered:
         findings=list(state.findings),
         dead_ends=list(state.dead_ends),
         open_items=list(state.open_items),
+        dialogue=list(state.dialogue),
     )
     conclude_report(copy)
     return copy
