@@ -16,6 +16,7 @@ from holdfast.briefing.lesson_lines import flat
 from holdfast.briefing.moments import Moment, words_of
 from holdfast.briefing.prompt import write_prompting
 from holdfast.briefing.start import Briefings, briefings_of
+from holdfast.briefing.told_sources import update_told
 from holdfast.briefing.watch import watch_rows
 from holdfast.core import files
 from holdfast.core.place import stamp
@@ -58,6 +59,7 @@ def prepare(machine: Machine, project: Project, briefings: Briefings | None = No
     path = project.memory / "hot.db"
     data = _database(machine, memory, switches_of(project), contents, current)
     files.replace(path, data, project.lock("hot"), files.ANYTHING)
+    update_told(machine, project)
     words = project.memory / prefilter.NAME
     files.replace(words, words_of(contents.moments), project.lock("hot"), files.ANYTHING)
     return path

@@ -152,7 +152,11 @@ class Conclusions:
         stack = self._stack_for(parts)
         record = conclude(session, parts, stack.project_type, stack.framework)
         if self._denied:
-            record = replace(record, harvest=self._denied.left_of(record.harvest))
+            record = replace(
+                record,
+                harvest=self._denied.left_of(record.harvest),
+                passages=tuple(item for item in record.passages if item.id not in self._denied.ids),
+            )
         return record, self._clean_row(ledger_entry(record))
 
     def _stack_for(self, parts: Sequence[SessionPart]) -> Stack:

@@ -16,6 +16,7 @@ from holdfast.briefing.meaning import Meanings
 from holdfast.briefing.projects import naming
 from holdfast.core.errors import HoldfastError
 from holdfast.memory.current import ActiveProject, Current, CurrentFile, Done, FileHint, settled_by_hand
+from holdfast.memory.decisions import SessionPassages
 from holdfast.memory.log import goal_line, log_entry
 from holdfast.memory.merge import (
     Contradiction,
@@ -69,6 +70,7 @@ def remember(
         for name, group in groups.items():
             store = MemoryStore(project, name, clock=lambda: now, group=group_name)
             store.record(*(log_entry(record, now, open_items(record)) for record in group))
+            store.record_passages(map(_passages, group), CAPTURE)
             _keep_knowledge(store, group, meaning)
     common = MemoryStore(project, names.default, clock=lambda: now, group=group_name)
     if ended and ((rules := standing_rules(ordered)) or not common.style_file.exists()):
@@ -76,6 +78,17 @@ def remember(
     if ended:
         learn(machine, project, group_name)
     rewrite_current(common, groups, now)
+
+
+def _passages(record: DistilledSession) -> SessionPassages:
+    passages = tuple(replace(passage, session=record.session) for passage in record.passages)
+    return SessionPassages(
+        session=record.session,
+        title=goal_line(record, 160),
+        at=to_minute(record.ended or record.started),
+        branch=record.branch,
+        passages=passages,
+    )
 
 
 # --- facts, decisions, questions -----------------------------------------------------------------------

@@ -27,12 +27,8 @@ class Prepared:
         # Imported here: a project that is not enabled must not pay for it.
         sqlite = _sqlite()
         self._error = sqlite.Error
-        path = os.path.join(memory, NAME).replace("\\", "/")
-        for sign, code in (("%", "%25"), ("?", "%3f"), ("#", "%23")):
-            path = path.replace(sign, code)
-        slash = "" if path.startswith("/") else "/"
         try:
-            self.db = sqlite.connect(f"file:{slash}{path}?mode=ro&immutable=1", uri=True, timeout=0.2)
+            self.db = sqlite.connect(_address(os.path.join(memory, NAME), "&immutable=1"), uri=True, timeout=0.2)
             self.meta = dict(self.db.execute("SELECT key, value FROM meta").fetchall())
         except sqlite.Error as error:
             raise Unreadable(str(error)) from error
@@ -146,6 +142,18 @@ class Prepared:
             return rows
         except self._error as error:
             raise Unreadable(str(error)) from error
+
+
+def read_only(path: str) -> Any:
+    """A connection to a file that the application may be writing; it waits a moment for a writer."""
+    return _sqlite().connect(_address(path), uri=True, timeout=0.2)
+
+
+def _address(path: str, more: str = "") -> str:
+    path = path.replace("\\", "/")
+    for sign, code in (("%", "%25"), ("?", "%3f"), ("#", "%23")):
+        path = path.replace(sign, code)
+    return f"file:{'' if path.startswith('/') else '/'}{path}?mode=ro{more}"
 
 
 def _sqlite() -> Any:

@@ -24,8 +24,10 @@ from holdfast.core.folders import checked, text_of
 from holdfast.core.names import safe_name
 from holdfast.core.patterns import lazy_regex
 from holdfast.memory import current as current_md
+from holdfast.memory import decisions as decisions_md
 from holdfast.memory import reference as reference_md
 from holdfast.memory.current import Current, CurrentFile
+from holdfast.memory.decisions import DecisionsFile, SessionPassages
 from holdfast.memory.reference import QuestionsFile, Reference, ReferenceFile
 from holdfast.memory.session_log import (
     LONGEST,
@@ -99,6 +101,7 @@ class MemoryStore:
         self.reference_file = self._folder / "reference.md"
         self.questions_file = self._folder / "open-questions.md"
         self.archive_folder = self._folder / "archive"
+        self.decisions_folder = self._folder / decisions_md.FOLDER
         self.current_file = self._root / "current.md"
         self.style_file = self._root / "style.md"
         self.versions = Versions(self._root / "history")
@@ -124,6 +127,14 @@ class MemoryStore:
 
     def questions(self) -> QuestionsFile:
         return reference_md.parse_questions(self._text(self.questions_file), self._shown(self.questions_file))
+
+    def decisions(self, path: Path) -> DecisionsFile:
+        """What sessions of one month settled and found."""
+        return decisions_md.parse_decisions(self._text(path), self._shown(path))
+
+    def months(self) -> list[Path]:
+        """The files of decisions, the oldest first."""
+        return sorted(self.decisions_folder.glob("*.md"))
 
     def current(self) -> CurrentFile:
         return current_md.parse_current(self._text(self.current_file), self._shown(self.current_file))
@@ -217,6 +228,27 @@ class MemoryStore:
             return reference_md.render_questions(file, change(file.questions))
 
         return self._rewrite(self.questions_file, rewrite, reason)
+
+    def record_passages(self, sessions: Iterable[SessionPassages], reason: str = "") -> None:
+        """Add what sessions settled and found to the files of their months."""
+        months: dict[str, list[SessionPassages]] = {}
+        for session in sessions:
+            if session.passages:
+                months.setdefault(decisions_md.month_of(session.at), []).append(session)
+        dismissed = self.dismissed() if months else set()
+        for month, group in months.items():
+            start = decisions_md.beginning(self.name, month)
+            self.change(
+                self.decisions_folder / f"{month}.md",
+                lambda text, group=group, start=start: decisions_md.with_sessions(  # type: ignore[misc]
+                    text or start, group, dismissed
+                ),
+                reason,
+            )
+
+    def replace_passages(self, path: Path, ids: Collection[str], at: float | None, session: str, reason: str) -> None:
+        """Mark passages as replaced by a later session."""
+        self.change(path, lambda text: decisions_md.replaced(text, ids, at, session), reason)
 
     def propose(self, corrections: Iterable[str], reason: str = "") -> bool:
         """Propose corrections to the operating manual."""
@@ -329,7 +361,8 @@ class MemoryStore:
     # --- places ----------------------------------------------------------------------------------------
 
     def _mutable(self) -> tuple[Path, ...]:
-        return (self.current_file, self.style_file, self.reference_file, self.questions_file)
+        files_of_all = (self.current_file, self.style_file, self.reference_file, self.questions_file)
+        return (*files_of_all, *self.months())
 
     def _of_all_projects(self) -> list[str]:
         """Every file that has versions: one capture may change several projects."""
@@ -339,7 +372,9 @@ class MemoryStore:
             [path for path in folder.iterdir() if path.name != self.name] if folder.is_dir() else []
         )
         names = (self.reference_file.name, self.questions_file.name)
-        return [*own_files, *(self._shown(path / name) for path in other_projects for name in names)]
+        others = [path / name for path in other_projects for name in names]
+        others += [file for path in other_projects for file in path.glob(f"{decisions_md.FOLDER}/*.md")]
+        return [*own_files, *map(self._shown, others)]
 
     def _lessons(self) -> list[str]:
         """Lessons and the choices about them, from the journal: the files may no longer exist."""

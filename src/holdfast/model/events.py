@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from holdfast.model.lesson import Experience
-from holdfast.model.memory import Harvest, Owner
+from holdfast.model.memory import Harvest, Owner, Passage
 
 Action = Literal["shell", "edit", "read", "search", "web", "ask", "plan", "todo", "agent", "other"]
 TodoStatus = Literal["pending", "in_progress", "completed", "cancelled"]
@@ -254,6 +254,7 @@ class DistilledSession(Struct, frozen=True, kw_only=True):
     harvest: Harvest = Harvest()
     experience: Experience = Experience()
     named: tuple[tuple[str, str], ...] = ()  # a file, and the names that were written into it
+    passages: tuple[Passage, ...] = ()
 
 
 class Lived(Struct, frozen=True, kw_only=True):

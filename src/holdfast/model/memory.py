@@ -128,6 +128,32 @@ class Fact(Struct, frozen=True, kw_only=True):
         return content_id("F", self.text)
 
 
+PassageKind = Literal["decision", "rule", "cause", "measurement", "answer", "dead_end", "next_step"]
+PassageStatus = Literal["agreed", "proposed", "rejected", "superseded"]
+
+
+class Passage(Struct, frozen=True, kw_only=True):
+    """What a session settled, found or turned down, in the words that were used: one to three sentences.
+
+    `question` is what it answers, where it cannot be understood without. `worth` is a percentage. `until` is when it
+    was replaced, and `by_later` by which session.
+    """
+
+    text: str
+    question: str = ""
+    kind: PassageKind = "decision"
+    status: PassageStatus = "agreed"
+    by: Owner = ""
+    worth: int = 50
+    until: float | None = None
+    by_later: str = ""
+    session: str = ""
+
+    @property
+    def id(self) -> str:
+        return content_id("D", self.text)
+
+
 class LogEntry(Struct, frozen=True, kw_only=True):
     """One session in the project's history, short enough to be read in ten lines."""
 

@@ -71,6 +71,7 @@ class Statement(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="stat
     source: str = ""
     supersedes: tuple[str, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    worth: float = 0.5  # the probability that a later session should know it
 
     @property
     def at(self) -> float | None:

@@ -17,12 +17,13 @@ from holdfast.sessions.prose import prose_of, statements
 Speaker = Literal["user", "agent", "plan"]
 
 MOST_MESSAGES = 160
+MOST_CHARACTERS = 60_000
 LONGEST_MESSAGE = 2_400  # characters; what was agreed stands at the beginning or in a list
 MOST_SENTENCES = 30  # of one message
 LONGEST_SENTENCE = 420
 _SHORTEST = 12  # a shorter one belongs to the sentence after it
 # The lookbehind follows the blank: a pattern that begins with a character set is several times as fast.
-_END = lazy_regex(r"\s(?<=[.!?;…].)(?<!e\.g\..)(?<!i\.e\..)(?<!vs\..)(?<!etc\..)(?<!approx\..)\s*|(?<=[。！？])")
+_END = lazy_regex(r"\s(?<=[.!?…].)(?<!e\.g\..)(?<!i\.e\..)(?<!vs\..)(?<!etc\..)(?<!approx\..)\s*|(?<=[。！？])")
 _NOISE = lazy_regex(r"\[(?:image|request interrupted|pasted)[^\]\n]{0,80}\]|<[^<>\n]{1,80}>")
 
 
@@ -52,8 +53,12 @@ def add_message(dialogue: list[Message], message: Message) -> None:
     """Adds a message. Of a very long dialogue the first messages and the latest ones are kept."""
     if message.text.strip():
         dialogue.append(message)
-        if len(dialogue) > MOST_MESSAGES:
+        while len(dialogue) > 3 and (len(dialogue) > MOST_MESSAGES or _size(dialogue) > MOST_CHARACTERS):
             del dialogue[2]
+
+
+def _size(dialogue: Sequence[Message]) -> int:
+    return sum(len(message.text) for message in dialogue)
 
 
 def sentences_of(dialogue: Sequence[Message]) -> Iterator[Sentence]:

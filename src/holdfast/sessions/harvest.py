@@ -87,9 +87,9 @@ class Harvester:
             return
         text, answer = " ".join(event.question.split()), " ".join(event.answer.split())
         question = Question(text=text, at=event.at)
-        if answer and event.by == "user":
+        if answer and event.by == "user" and len(answer) <= LONGEST_ANSWER:
             _hear(state, Message("agent", text, event.at))
-            _hear(state, Message("user", answer, event.at))
+            _hear(state, Message("user", harvest_sentences.without_advice(answer), event.at))
         if not answer:
             state.question = question
             return
@@ -241,7 +241,7 @@ def harvest_of(
     session: str, main: Sequence[Gathered], all_of_them: Sequence[Gathered], left: Iterable[OpenItem]
 ) -> Harvest:
     """Return the best items of each kind. Sentences come from the main transcripts, facts from subagents too."""
-    ended = [_ended(state) for state in main]
+    ended = [concluded(state) for state in main]
     proofs = [*(state for state in all_of_them if not any(state is other for other in main)), *ended]
     decisions = [item for state in ended for item in state.decisions]
     # A person's decision outranks an agent's, and one with a reason outranks one without; the best come last.
@@ -265,7 +265,7 @@ def harvest_of(
     )
 
 
-def _ended(state: Gathered) -> Gathered:
+def concluded(state: Gathered) -> Gathered:
     """Return a concluded copy of the state; the state itself may still grow."""
     copy = replace(
         state,

@@ -15,7 +15,8 @@ from holdfast.sessions.checks import only_warns
 from holdfast.sessions.cost import cost_of
 from holdfast.sessions.digest import MOST_NAMES, Digest, TodoItem, Turn
 from holdfast.sessions.failing_calls import experience_of
-from holdfast.sessions.harvest import harvest_of
+from holdfast.sessions.dialogue import Message
+from holdfast.sessions.harvest import concluded, harvest_of
 from holdfast.sessions.harvest_sentences import is_chore
 from holdfast.sessions.keywords import keywords
 from holdfast.sessions.kind import explain_kind
@@ -27,6 +28,7 @@ from holdfast.sessions.outcome import (
     outcome_of,
     tasks_of,
 )
+from holdfast.sessions.passages import passages_of
 from holdfast.sessions.prose import without_escapes
 from holdfast.sessions.reducer import settle_responses
 
@@ -113,7 +115,15 @@ def conclude(
             [digest.harvest for digest in main], [part.digest.harvest for part in ordered]
         ),
         named=_named([part.digest for part in ordered]),
+        passages=tuple(passages_of(dialogue_of(ordered))),
     )
+
+
+def dialogue_of(parts: Sequence[SessionPart]) -> list[Message]:
+    """What person and agent said to each other in all main transcripts, without the subagents."""
+    ordered = sorted(parts, key=lambda part: (part.digest.first_at or 0.0, part.source))
+    main = [part.digest for part in ordered if not part.digest.parent] or [ordered[0].digest]
+    return [message for digest in main for message in concluded(digest.harvest).dialogue]
 
 
 def _joined(digests: Sequence[Digest]) -> tuple[list[Turn], dict[str, TodoItem]]:

@@ -20,6 +20,7 @@ from msgspec import Struct
 from holdfast.core.errors import FormatTooNew, StoreError
 from holdfast.model.events import DistilledSession, Lived
 from holdfast.model.memory import DeadEnd
+from holdfast.sessions.dialogue import Message
 from holdfast.store.removal import Removal
 
 T = TypeVar("T")
@@ -76,6 +77,17 @@ class _DeadEnds(Struct, frozen=True):
 
 class _OnlyDeadEnds(Struct, frozen=True):
     harvest: _DeadEnds = _DeadEnds()
+
+
+class _Spoken(Struct, frozen=True):
+    dialogue: tuple[Message, ...] = ()
+    report: str = ""
+
+
+class _OnlyDialogue(Struct, frozen=True):
+    parent: str = ""
+    first_at: float | None = None
+    harvest: _Spoken = _Spoken()
 
 
 _kept: ContextVar[CaptureStore | None] = ContextVar("kept", default=None)
@@ -307,6 +319,20 @@ class CaptureStore:
         rows = self._ask("SELECT id, record FROM session ORDER BY started DESC LIMIT ?", (limit,))
         decode = msgspec.json.Decoder(_OnlyDeadEnds).decode
         return [(session, end) for session, record in rows for end in decode(record).harvest.dead_ends]
+
+    def dialogue(self, session: str) -> list[str]:
+        """What person and agent said in a session. Nothing else of its digests is decoded."""
+        rows = self._ask("SELECT digest FROM source WHERE session = ? AND digest != x''", (session,))
+        decode = msgspec.msgpack.Decoder(_OnlyDialogue).decode
+        digests = [decode(digest) for (digest,) in rows]
+        digests = [digest for digest in digests if not digest.parent]
+        digests.sort(key=lambda digest: digest.first_at or 0.0)
+        texts = [
+            text
+            for digest in digests
+            for text in (*(message.text for message in digest.harvest.dialogue), digest.harvest.report)
+        ]
+        return [text for text in texts if text]
 
     def lived(self, limit: int) -> list[Lived]:
         """Return the experience of the latest sessions, oldest first. Nothing else of them is decoded."""

@@ -20,7 +20,7 @@ from msgspec.structs import fields as struct_fields
 
 from holdfast.core import markdown_table
 from holdfast.core.patterns import lazy_regex
-from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, OpenItem, Question
+from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, OpenItem, Passage, Question
 
 T = TypeVar("T", bound=Struct)
 
@@ -225,6 +225,23 @@ _BY = Field("by", "by", one_of=("user", "agent", ""))
 AT = Field("at", "at", "time")
 
 DECISION = Form(Decision, "text", (Field("because", "rationale"), _BY, AT))
+PASSAGE = Form(
+    Passage,
+    "text",
+    (
+        Field("answers", "question"),
+        Field(
+            "kind",
+            "kind",
+            one_of=("decision", "rule", "cause", "measurement", "answer", "dead_end", "next_step"),
+        ),
+        Field("status", "status", one_of=("agreed", "proposed", "rejected", "superseded")),
+        _BY,
+        Field("worth", "worth", "count"),
+        Field("until", "until", "time"),
+        Field("replaced by session", "by_later"),
+    ),
+)
 FINDING = Form(Finding, "text", (AT,))
 DEAD_END = Form(
     DeadEnd,

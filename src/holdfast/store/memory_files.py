@@ -31,6 +31,7 @@ _KINDS = (
     FileKind(r"why\.jsonl(?:\.1)?", False, "injections"),
     FileKind(r"hook\.log(?:\.1)?", False, "errors"),
     FileKind(r"(?:resume|index)\.json|scan\.cache|(?:context|stamps)-[0-9a-f]{8}\.json", False, "remove"),
+    FileKind(r"told\.db(?:-wal|-shm|-journal)?", False, "remove"),
     FileKind(r"index\.db(?:-wal|-shm|-journal)?|[^/]+\.(?:npy|vec)", False, "remove"),
     FileKind(r"capture\.db", True, "keep"),
     FileKind(r".*\.db(?:-wal|-shm|-journal)?|(?:.*/)?\.holdfast-.*\.tmp", False, "keep"),
@@ -39,7 +40,7 @@ _KINDS = (
     FileKind(r"name|projects\.json|ledger\.md|(?:dismissed|denied)\.jsonl|history/.*", True, "keep"),
     FileKind(r"projects/[^/]+/(?:log|archive/(?:\d{4}-\d\d|undated))\.md", True, "log"),
     FileKind(r"lessons/(?:(?:_candidates/)?[^/\\]+\.md|choices\.json|record\.json)", True, "lesson"),
-    FileKind(r"(?:.*/)?(?:current|style|reference|open-questions)\.md", True, "markdown"),
+    FileKind(r"(?:.*/)?(?:current|style|reference|open-questions)\.md|projects/[^/]+/decisions/[^/]+\.md", True, "markdown"),
     FileKind(r".*", True, "text"),
 )
 

@@ -1,0 +1,203 @@
+"""Writes told.db: sessions, commits and documents with the words they are found by and the lines they may be told in.
+
+It is derived and can be deleted. Sources are added as they come; `hooks/telling.py` reads it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import cache
+from pathlib import Path
+
+from holdfast.core.stopwords import ENGLISH, OTHER_LANGUAGES
+from holdfast.core.words import words
+from holdfast.hooks.telling import FORMAT, IMPACT, NAME, USUAL_LENGTHS, impact
+from holdfast.model.source import Source
+from holdfast.model.statement import Statement
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE word (word TEXT PRIMARY KEY, weight REAL NOT NULL, sources BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE source (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, at REAL, title TEXT NOT NULL,
+    who TEXT NOT NULL, project TEXT NOT NULL, branches TEXT NOT NULL, everywhere REAL, turns TEXT NOT NULL,
+    stamp TEXT NOT NULL);
+CREATE TABLE line (
+    source INTEGER NOT NULL, position INTEGER NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, status TEXT NOT NULL,
+    who TEXT NOT NULL, worth REAL NOT NULL, until REAL, text TEXT NOT NULL, words TEXT NOT NULL,
+    PRIMARY KEY (source, position)) WITHOUT ROWID;
+"""
+RARE = 9.0  # the weight of a word that the background does not know
+_MOST_TURNS = 200
+_MOST_WORDS = 400  # of one turn
+_AT_ONCE = 500
+_BACKGROUND = "background.txt"
+
+
+class ToldIndex:
+    """An open told.db. Sources that changed get a new number; the postings of the old one lead nowhere."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def stamps(self) -> dict[str, str]:
+        """The sources in it, each with the stamp of what it was made from."""
+        return dict(self._db.execute("SELECT id, stamp FROM source"))
+
+    def meta(self, key: str) -> str:
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def set_meta(self, key: str, value: str) -> None:
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def remove(self, ids: Iterable[str]) -> None:
+        for id in ids:
+            rows = self._db.execute("DELETE FROM source WHERE id = ? RETURNING number", (id,)).fetchall()
+            self._db.executemany("DELETE FROM line WHERE source = ?", rows)
+
+    def put(self, sources: Iterable[Source], progress: Iterator[None] | None = None) -> int:
+        """Adds sources, or replaces those with the same id; returns how many."""
+        (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM source").fetchone()
+        postings: dict[str, array[int]] = defaultdict(lambda: array("I"))
+        number, size = int(last), 0
+        for number, source in enumerate(sources, number + 1):
+            self.remove([source.id])
+            turns = [_words(turn) for turn in source.turns[:_MOST_TURNS]]
+            counts = Counter(word for turn in turns for word in turn)
+            length = sum(counts.values())
+            for word, count in counts.items():
+                postings[word].extend((number, impact(count, length, USUAL_LENGTHS[source.kind])))
+            size += len(counts)
+            self._db.execute(
+                "INSERT INTO source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", _row(number, source, turns)
+            )
+            self._db.executemany("INSERT INTO line VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", _lines(number, source))
+            if size > 2_000_000:
+                self._add_postings(postings)
+                postings.clear()
+                size = 0
+        self._add_postings(postings)
+        return number - int(last)
+
+    def _add_postings(self, postings: dict[str, array[int]]) -> None:
+        names = sorted(postings)
+        for start in range(0, len(names), _AT_ONCE):
+            part = names[start : start + _AT_ONCE]
+            marks = ", ".join("?" * len(part))
+            rows = self._db.execute(f"SELECT word, sources FROM word WHERE word IN ({marks})", part)
+            known = dict(rows.fetchall())
+            self._db.executemany(
+                "INSERT OR REPLACE INTO word VALUES (?, ?, ?)",
+                ((word, weight_of(word), known.get(word, b"") + postings[word].tobytes()) for word in part),
+            )
+
+    def mark_until(self, ids: Collection[str], at: float | None) -> None:
+        """Marks lines as replaced since a time."""
+        self._db.executemany(
+            "UPDATE line SET until = ?, status = 'superseded' WHERE id = ?", ((at, id) for id in ids)
+        )
+
+
+@contextmanager
+def open_told(memory: Path) -> Iterator[ToldIndex]:
+    """The index of a memory, in one write transaction. A damaged file, or one of another format, is made anew."""
+    path = memory / NAME
+    for attempt in (1, 2):
+        db = sqlite3.connect(path, timeout=30, isolation_level=None)
+        try:
+            db.execute("PRAGMA synchronous=NORMAL")
+            db.execute("BEGIN IMMEDIATE")
+            if not _is_current(db):
+                raise sqlite3.DatabaseError("another format")
+            break
+        except sqlite3.DatabaseError as error:
+            db.close()
+            if attempt == 2 or isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+                raise
+            for name in (NAME, f"{NAME}-journal"):
+                (memory / name).unlink(missing_ok=True)
+            _create(path)
+    with closing(db):
+        try:
+            yield ToldIndex(db)
+        except BaseException:
+            db.execute("ROLLBACK")
+            raise
+        (sources,) = db.execute("SELECT count(*) FROM source").fetchone()
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('sources', ?)", (str(sources),))
+        db.execute("COMMIT")
+
+
+def _is_current(db: sqlite3.Connection) -> bool:
+    try:
+        return db.execute("SELECT value FROM meta WHERE key = 'format'").fetchall() == [(FORMAT,)]
+    except sqlite3.OperationalError as error:
+        if "no such table" in str(error):
+            return False
+        raise
+
+
+def _create(path: Path) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("BEGIN")
+        for statement in _SCHEMA.split(";"):
+            db.execute(statement)
+        languages = "\n".join(" ".join(sorted(listed)) for listed in OTHER_LANGUAGES.values())
+        values = {"format": FORMAT, "empty": " ".join(sorted(ENGLISH)), "languages": languages, "sources": "0"}
+        db.executemany("INSERT INTO meta VALUES (?, ?)", values.items())
+        db.executemany("INSERT INTO word VALUES (?, ?, x'')", _background().items())
+        db.execute("COMMIT")
+
+
+def _row(number: int, source: Source, turns: Sequence[Sequence[str]]) -> tuple[object, ...]:
+    found_by = "\n".join(" ".join(dict.fromkeys(turn[:_MOST_WORDS])) for turn in turns)
+    branches = "\n".join(source.branches)
+    identity = (number, source.id, source.kind, source.at, source.title, source.who, source.project)
+    return (*identity, branches, source.everywhere_from, found_by, source.stamp)
+
+
+def _lines(number: int, source: Source) -> Iterator[tuple[object, ...]]:
+    for position, statement in enumerate(source.statements):
+        text = told_text(statement)
+        until = None if statement.stamp is None else statement.stamp.wall
+        until = until if statement.status == "superseded" else None
+        yield (
+            number,
+            position,
+            statement.id,
+            statement.kind,
+            statement.status,
+            statement.who,
+            statement.worth,
+            until,
+            text,
+            " ".join(dict.fromkeys(_words(text))),
+        )
+
+
+def told_text(statement: Statement) -> str:
+    """A statement as it stands in a line: with the question that it answers, where it has one."""
+    text = " ".join(statement.text.split())
+    subject = " ".join(statement.subject.split())
+    return f"{subject} → {text}" if subject else text
+
+
+def _words(text: str) -> list[str]:
+    return words(text, ENGLISH)
+
+
+def weight_of(word: str) -> float:
+    return _background().get(word, RARE)
+
+
+@cache
+def _background() -> dict[str, float]:
+    """How much a word says that is common in the talk of people and coding agents; `scripts/background.py` counts."""
+    text = Path(__file__).with_name(_BACKGROUND).read_text(encoding="utf-8")
+    pairs = (line.split(" ") for line in text.splitlines() if line and not line.startswith("#"))
+    return {word: int(weight) / 10 for word, weight in pairs}

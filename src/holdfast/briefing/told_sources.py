@@ -1,0 +1,131 @@
+"""Brings told.db up to date with the files of decisions, the sessions that they come from, and the checkout's commits."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from holdfast.briefing.told_index import ToldIndex, open_told
+from holdfast.core.errors import HoldfastError
+from holdfast.core.hashes import blake2b
+from holdfast.core.place import stamp
+from holdfast.memory.decisions import SessionPassages
+from holdfast.memory.read import known_projects
+from holdfast.memory.store import MemoryStore
+from holdfast.model.memory import Passage
+from holdfast.model.source import Source
+from holdfast.model.statement import Stamp, Statement
+from holdfast.sessions.store import CaptureStore
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
+
+_FILE = "file "  # before the name of a file among the notes
+_BRANCH_DAYS = 14  # after which what was settled on a branch counts everywhere
+
+
+def update_told(machine: Machine, project: Project) -> None:
+    """Takes in what changed since the last time. Files with an unchanged stamp are not read."""
+    files = dict(_files(project))
+    with open_told(project.memory) as index:
+        seen = msgspec.json.decode(index.meta("files") or "{}", type=dict[str, tuple[str, list[str]]])
+        changed = {shown: path for shown, path in files.items() if seen.get(shown, ("",))[0] != stamp(path)}
+        gone = [id for shown, (_, ids) in seen.items() if shown not in files for id in ids]
+        if changed or gone:
+            known = index.stamps()
+            index.remove(gone)
+            now = {shown: entry for shown, entry in seen.items() if shown in files}
+            for shown, path in changed.items():
+                now[shown] = _take_in(index, project, shown, path, known, seen)
+            index.set_meta("files", msgspec.json.encode(now).decode())
+            index.set_meta("stamps", stamps_text((shown, entry[0]) for shown, entry in now.items()))
+        _take_in_git(machine, project, index)
+
+
+def stamps_text(stamps: Iterator[tuple[str, str]]) -> str:
+    """As `hooks/telling.py` compares it: a line for each file, in the order of their names."""
+    return "\n".join(f"{shown} {mark}" for shown, mark in sorted(stamps))
+
+
+def _files(project: Project) -> Iterator[tuple[str, Path]]:
+    for name in known_projects(project):
+        with contextlib.suppress(HoldfastError):
+            for path in MemoryStore(project, name).months():
+                yield path.relative_to(project.memory).as_posix(), path
+
+
+def _take_in(
+    index: ToldIndex,
+    project: Project,
+    shown: str,
+    path: Path,
+    known: dict[str, str],
+    seen: dict[str, tuple[str, list[str]]],
+) -> tuple[str, list[str]]:
+    mark, name = stamp(path), shown.split("/")[1]
+    try:
+        sections = MemoryStore(project, name).decisions(path).sections
+    except (HoldfastError, OSError):
+        return mark, seen.get(shown, ("", []))[1]  # `doctor` reports it; what was read before stays
+    ids: list[str] = []
+    fresh: list[tuple[SessionPassages, str, str]] = []
+    for section in sections:
+        if not section.passages:
+            continue
+        digest = blake2b(msgspec.json.encode(section), digest_size=8).hexdigest()
+        id = section.session or f"note {blake2b(section.title.encode(), digest_size=6).hexdigest()}"
+        ids.append(id)
+        if known.get(id) != digest:
+            fresh.append((section, id, digest))
+    with contextlib.suppress(HoldfastError):
+        index.put(_sources(project, name, fresh))
+    index.remove(set(seen.get(shown, ("", []))[1]) - set(ids))
+    return mark, ids
+
+
+def _sources(project: Project, name: str, fresh: list[tuple[SessionPassages, str, str]]) -> Iterator[Source]:
+    main = name if name != project.title else ""
+    for section, id, digest in fresh:
+        none: list[str] = []
+        dialogue = (
+            CaptureStore.glimpse(project.capture, lambda store: store.dialogue(section.session), none)
+            if section.session
+            else none
+        )
+        texts = dialogue or [section.title, *(passage.text for passage in section.passages)]
+        branches = (section.branch,) if section.branch else ()
+        yield Source(
+            id=id,
+            kind="session",
+            at=section.at,
+            title=section.title,
+            project=main,
+            branches=branches,
+            everywhere_from=None if section.at is None else section.at + _BRANCH_DAYS * 86_400.0,
+            turns=tuple(texts),
+            statements=tuple(_statement(passage, section) for passage in section.passages),
+            stamp=digest,
+        )
+
+
+def _statement(passage: Passage, section: SessionPassages) -> Statement:
+    superseded = passage.until is not None
+    return Statement(
+        id=passage.id,
+        kind=passage.kind,
+        status="superseded" if superseded else passage.status,
+        text=passage.text,
+        subject=passage.question,
+        who=passage.by,
+        basis="person" if passage.by == "user" else "agent",
+        stamp=None if section.at is None else Stamp(passage.until if superseded else section.at),
+        session=section.session,
+        branch=section.branch,
+        worth=passage.worth / 100,
+    )
+
+
+def _take_in_git(machine: Machine, project: Project, index: ToldIndex) -> None:
+    """Replaced when commits are memory."""

@@ -1,0 +1,314 @@
+"""Finds the sessions, commits and documents that a prompt is about, and the lines in them that are worth telling.
+
+A source is found by its words: each weighs what it says in the talk of people and coding agents at large, less if it is
+common in this memory. The words of the prompt that stand close together count more than those scattered over a long
+session. A fitted model turns that into the probability that the source is what the prompt is about; below the floor
+nothing is told. Hooks, `recall` and the search for what a session replaces all use it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+
+from holdfast.core.words import words
+from holdfast.hooks.start_lines import count_tokens
+
+TYPE_CHECKING = False  # importing it from `typing` would load that module
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection, Sequence
+
+NAME = "told.db"
+FORMAT = "1"
+USUAL_LENGTHS = {"session": 300.0, "commit": 25.0, "document": 60.0}  # words
+IMPACT = 256.0  # impacts are stored as whole numbers
+_SATURATION, _LENGTH = 1.2, 0.3  # parameters of BM25
+_RARE = 9.0  # the weight of a word that neither the background nor this memory knows
+_COMMON = 0.02  # share of sources from which on a word says less
+_FEW = 40  # sources; fewer say nothing about what is common
+_MOST_POSTINGS = 6_000  # sources of one word that are looked at
+_CLOSE = 10  # sources of each kind whose turns are looked at
+_LONGEST_PROMPT = 3_000
+_TWO = 2  # small words of another language that show a prompt to be in it
+
+# The model: log-odds that a source is what the prompt is about, against none being it (scripts/train_telling.py).
+WEIGHTS = {
+    "found": 0.42, "close": 0.95, "rest": 0.40, "close share": 2.2, "share": 1.0, "best": 0.0, "words": 0.05,
+    "prompt": -1.2, "session": 0.0, "worth": 0.5,
+}  # fmt: skip
+NONE = 5.0
+FLOOR = 0.5
+SECOND = 0.4  # share of the best source's probability that another one needs
+
+LONGEST_LINE = 90  # tokens
+MARK_TOKENS = 16  # of a line's source
+_NEW = 0.35  # share of a passage's words that must be new
+_DAY = 86_400.0
+
+
+class Found:
+    """A source that may be what a prompt is about, with the words that speak for it."""
+
+    def __init__(self, row: tuple[object, ...], evidence: dict[str, float], shared: list[str]) -> None:
+        self.number, self.id, self.kind, self.at, self.title, self.who = row
+        self.evidence = evidence
+        self.shared = shared
+        self.chance = 0.0
+        self.odds = 0.0
+
+
+class TellingLine:
+    """A line to tell, why, and the ids of the statements in it."""
+
+    def __init__(self, text: str, reason: str, ids: list[str], source: str) -> None:
+        self.text = text
+        self.reason = reason
+        self.ids = ids
+        self.source = source
+
+
+def impact(count: int, length: int, usual: float) -> int:
+    """What a word's occurrences in a source add, by BM25, as it is stored."""
+    longer = _SATURATION * (1 - _LENGTH + _LENGTH * length / usual)
+    return round(IMPACT * count * (_SATURATION + 1) / (count + longer))
+
+
+def opened(memory: str) -> sqlite3.Connection | None:
+    """The index, for reading; None if there is none."""
+    path = os.path.join(memory, NAME)
+    if not os.path.isfile(path):
+        return None
+    from holdfast.hooks.prepared import read_only
+
+    return read_only(path)
+
+
+class Telling:
+    """One prompt, asked of one memory."""
+
+    def __init__(self, db: sqlite3.Connection, prompt: str, branch: str, project: str, now: float) -> None:
+        self._db = db
+        self._branch, self._project, self._now = branch, project, now
+        meta = dict(db.execute("SELECT key, value FROM meta WHERE key IN ('sources', 'empty', 'languages')").fetchall())
+        self._sources = int(meta["sources"])
+        self._postings: dict[str, bytes] = {}
+        self.weights: dict[str, float] = {}
+        self._weigh(set(_words(prompt[:_LONGEST_PROMPT], meta)))
+
+    def _weigh(self, asked: set[str]) -> None:
+        wanted = sorted(asked)
+        known = {}
+        for start in range(0, len(wanted), 500):
+            part = wanted[start : start + 500]
+            marks = ", ".join("?" * len(part))
+            for word, weight, sources in self._db.execute(
+                f"SELECT word, weight, sources FROM word WHERE word IN ({marks})", part
+            ).fetchall():
+                known[word] = weight
+                self._postings[word] = sources
+        for word in wanted:
+            weight = known.get(word, _RARE)
+            often = len(self._postings.get(word, b"")) // 8
+            if self._sources > _FEW and often > _COMMON * self._sources:
+                weight *= math.log(1 + self._sources / often) / math.log(1 + 1 / _COMMON)
+            self.weights[word] = weight
+
+    def found(self) -> list[Found]:
+        """The sources that the prompt may be about, the likeliest first, each with its chance."""
+        total = sum(self.weights.values())
+        if not self._sources or not total:
+            return []
+        scores: dict[int, float] = {}
+        for word, blob in self._postings.items():
+            flat = memoryview(blob).cast("I")[-2 * _MOST_POSTINGS :].tolist()
+            weight = self.weights[word] / IMPACT
+            for number, count in zip(flat[::2], flat[1::2]):  # noqa: B905 (a hook; both are as long)
+                scores[number] = scores.get(number, 0.0) + weight * count
+        found = self._close(scores, total)
+        top = max((one.odds for one in found), default=0.0)
+        none = math.exp(NONE - top)
+        everything = none + sum(math.exp(one.odds - top) for one in found)
+        for one in found:
+            one.chance = math.exp(one.odds - top) / everything
+        return sorted(found, key=lambda one: -one.chance)
+
+    def _close(self, scores: dict[int, float], total: float) -> list[Found]:
+        """The best sources of each kind, with how close together the words of the prompt stand in them."""
+        found: list[Found] = []
+        looked = {"session": 0, "commit": 0, "document": 0}
+        ordered = sorted(scores, key=lambda number: -scores[number])
+        for start in range(0, len(ordered), 50):
+            part = ordered[start : start + 50]
+            marks = ", ".join("?" * len(part))
+            rows = {
+                row[0]: row
+                for row in self._db.execute(
+                    "SELECT number, id, kind, at, title, who, project, branches, everywhere, turns FROM source "
+                    f"WHERE number IN ({marks})",
+                    part,
+                ).fetchall()
+            }
+            for number in part:
+                row = rows.get(number)
+                if row is None or looked[row[2]] >= _CLOSE or not self._counts(*row[6:9]):
+                    continue
+                looked[row[2]] += 1
+                found.append(self._weighed(row, scores[number], total))
+            if all(seen >= _CLOSE for seen in looked.values()) or start > 400:
+                break
+        return found
+
+    def _counts(self, project: str, branches: str, everywhere: float | None) -> bool:
+        """Whether a source counts in this project and on this branch."""
+        if project and self._project and project != self._project:
+            return False
+        if not branches or self._branch in branches.split("\n"):
+            return True
+        return everywhere is not None and everywhere <= self._now
+
+    def _weighed(self, row: tuple[object, ...], score: float, total: float) -> Found:
+        asked = self.weights
+        turns = [asked.keys() & turn.split(" ") for turn in str(row[9]).split("\n")]
+        close = 0.0
+        for at in range(len(turns)):
+            near = turns[at].union(*turns[max(0, at - 1) : at + 2])
+            close = max(close, sum(asked[word] for word in near))
+        shared = sorted(set().union(*turns), key=lambda word: -asked[word])
+        whole = sum(asked[word] for word in shared)
+        best = asked[shared[0]] if shared else 0.0
+        worth = self._worth(row[0])
+        evidence = {
+            "found": math.sqrt(score),
+            "close": math.sqrt(close),
+            "rest": math.sqrt(max(whole - best, 0.0)),
+            "close share": close / total,
+            "share": whole / total,
+            "best": best / _RARE,
+            "words": float(len(shared)),
+            "prompt": math.log(1 + total),
+            "session": float(row[2] == "session"),
+            "worth": math.log(1 + worth),
+        }
+        one = Found(row[:6], evidence, shared)
+        one.odds = sum(WEIGHTS[name] * value for name, value in evidence.items()) if worth else -99.0
+        return one
+
+    def _worth(self, number: object) -> float:
+        rows = self._db.execute(
+            "SELECT sum(worth) FROM line WHERE source = ? AND status = 'agreed'", (number,)
+        ).fetchall()
+        return float(rows[0][0] or 0.0)
+
+    # --- lines ---------------------------------------------------------------------------------------------
+
+    def told(self, budget: int, heard: Collection[str], most_lines: int = 8) -> tuple[list[TellingLine], str]:
+        """The lines for the prompt, and otherwise why there are none. `heard` are ids that the session knows."""
+        found = self.found()
+        if not found:
+            return [], "nothing in the memory shares a word with the prompt"
+        sure = sum(one.chance for one in found)
+        if sure < FLOOR:
+            return [], f"nothing decided is likely enough to be about this ({sure:.0%})"
+        chosen = [one for one in found if one.chance >= SECOND * found[0].chance][:3]
+        whole = sum(one.chance for one in chosen)
+        lines: list[TellingLine] = []
+        for place, one in enumerate(chosen):
+            share = budget if place == len(chosen) - 1 else round(budget * one.chance / whole)
+            new = self._lines(one, min(share, budget), heard, most_lines - len(lines))
+            budget -= sum(count_tokens(line.text) for line in new)
+            lines += new
+        return lines, "" if lines else "what is known about this was told already"
+
+    def _lines(self, found: Found, budget: int, heard: Collection[str], most: int) -> list[TellingLine]:
+        rows = self._db.execute(
+            "SELECT position, id, status, who, worth, until, text, words FROM line WHERE source = ? ORDER BY position",
+            (found.number,),
+        ).fetchall()
+        chosen = self._passages(rows, found, budget, heard)
+        date = _date(found.at, self._now)
+        reason = f"{found.kind} {str(found.id)[:12]}; {', '.join(found.shared[:4])}; {found.chance:.0%} likely"
+        lines: list[TellingLine] = []
+        for part in _packed(chosen):
+            who = str(found.who) or "you"
+            mark = f"git {str(found.id)[:9]}" if found.kind == "commit" else part[0][1]
+            texts = [_bare(row[6]) for row in part]
+            label = f"{_bare(str(found.title))}: " if found.kind != "session" and not lines else ""
+            text = f"{label}{'; '.join(texts)} ({who}, {date}, {mark})"
+            lines.append(TellingLine(text, reason, [row[1] for row in part], str(found.id)))
+        return lines[:most]
+
+    def _passages(
+        self, rows: Sequence[tuple[object, ...]], found: Found, budget: int, heard: Collection[str]
+    ) -> list[tuple[object, ...]]:
+        """The passages that say most for their tokens, in the order in which they were said."""
+        left = [row for row in rows if row[2] == "agreed" and row[1] not in heard]
+        size = len(rows)
+        known: set[str] = set()
+        chosen = []
+        room = budget - MARK_TOKENS
+        if found.kind != "session":
+            room -= count_tokens(str(found.title)) + 1
+        while left:
+            best, value = None, 0.0
+            for row in left:
+                said = set(str(row[7]).split(" "))
+                new = len(said - known)
+                if new < _NEW * len(said):
+                    continue
+                fits = 1.0 + sum(self.weights.get(word, 0.0) for word in said) / 40.0
+                gain = float(row[4]) ** 1.5 * new * fits * (0.5 + row[0] / size) / (len(said) + 3) ** 0.6
+                if gain > value:
+                    best, value = row, gain
+            if best is None:
+                break
+            left.remove(best)
+            cost = count_tokens(str(best[6])) + 1
+            used = sum(count_tokens(str(row[6])) + 1 for row in chosen)
+            extra = MARK_TOKENS * ((used + cost) // LONGEST_LINE)
+            if used + cost + extra > room:
+                continue
+            known.update(str(best[7]).split(" "))
+            chosen.append(best)
+        return sorted(chosen)
+
+
+def _packed(rows: Sequence[tuple[object, ...]]) -> list[list[tuple[object, ...]]]:
+    lines: list[list[tuple[object, ...]]] = []
+    used = 0
+    for row in rows:
+        cost = count_tokens(str(row[6])) + 1
+        if not lines or used + cost > LONGEST_LINE:
+            lines.append([])
+            used = 0
+        lines[-1].append(row)
+        used += cost
+    return lines
+
+
+def _bare(text: object) -> str:
+    return str(text).strip().rstrip(".;,:。 ")
+
+
+def _words(text: str, meta: dict[str, str]) -> list[str]:
+    """The content words of a prompt, without the small words of its language."""
+    empty = frozenset(meta["empty"].split())
+    found = words(text, empty)
+    plain = set(text.lower().split())
+    if len(plain & empty) < _TWO or not text.isascii():
+        for listed in meta["languages"].split("\n"):
+            small = set(listed.split(" "))
+            if len(plain & small) >= _TWO:
+                small_stems = {stem for word in small for stem in words(word, frozenset())}
+                found = [word for word in found if word not in small_stems]
+    return found
+
+
+def _date(at: object, now: float) -> str:
+    if not isinstance(at, float):
+        return "undated"
+    import time
+
+    moment = time.gmtime(at)
+    form = "%m-%d" if now - at < 300 * _DAY else "%Y-%m-%d"
+    return time.strftime(form, moment)

@@ -1,0 +1,136 @@
+"""Passages of a dialogue that a later session should know: one to three sentences with kind, status and subject.
+
+The model judges sentences; here they become passages. A short answer stands with the question that it answers. What an
+agent said counts when the person agreed, or when it repeats what the person said; a proposal that was corrected is
+rejected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from holdfast.core.tokens import count_tokens, cut_to
+from holdfast.model.memory import Passage, PassageStatus
+from holdfast.sessions.dialogue import Message, Sentence, sentences_of
+from holdfast.sessions.statement_model import Judgement, Model, Scene, hashed, shipped, taken_apart
+
+LEAST_WORTH = 0.3
+LEAST_AGREED = 0.5
+MOST_SENTENCES = 800  # of one session
+LONGEST = 60  # tokens of a passage
+LONGEST_SUBJECT = 24  # tokens of the question that a passage answers
+_TERSE, _TERSE_QUESTION = 8, 3  # content words of an answer that needs its question, and of a question
+_LESS_WITH_QUESTION = 0.6
+# What a passage of this kind is worth beside a decision: reasons and results help less than what holds.
+_KINDS = {"decision": 1.0, "rule": 1.0, "preference": 1.0, "answer": 0.7, "dead_end": 0.7, "cause": 0.55}
+_OTHER_KIND = 0.5
+_PASTED, _PASTED_WORTH = 12, 0.6  # a person's message of more sentences is mostly pasted
+_BRIEF = 3  # sentences of one message in one passage
+MOST = 16  # passages of one session
+ASKS = ("?", "？")
+
+
+class _Judged(Struct, frozen=True):
+    sentence: Sentence
+    judgement: Judgement
+    question: str = ""
+
+    @property
+    def worth(self) -> float:
+        pasted = self.sentence.by == "user" and self.sentence.of > _PASTED
+        worth = self.judgement.worth * _KINDS.get(self.judgement.kind, _OTHER_KIND)
+        return worth * _PASTED_WORTH if pasted else worth
+
+
+def passages_of(dialogue: Sequence[Message], model: Model | None = None) -> list[Passage]:
+    """The passages worth keeping, in the order in which they were said."""
+    sentences = list(sentences_of(dialogue))
+    if len(sentences) > MOST_SENTENCES:
+        sentences = sentences[:40] + sentences[40 - MOST_SENTENCES :]
+    model = shipped() if model is None else model
+    scene = Scene(dialogue)
+    judged = [_Judged(sentence, model.judge(hashed(scene.features(sentence)))) for sentence in sentences]
+    questions = _questions(judged)
+    kept: list[list[_Judged]] = []
+    for one in judged:
+        candidate = _with_question(one, questions)
+        if candidate is None:
+            continue
+        if kept and _continues(kept[-1], candidate):
+            kept[-1].append(candidate)
+        else:
+            kept.append([candidate])
+    return _best([_passage(group) for group in kept], MOST)
+
+
+def _best(passages: Sequence[Passage], most: int) -> list[Passage]:
+    """The most valuable ones, each once, in their order."""
+    latest = {passage.id: passage for passage in passages}
+    chosen = set(sorted(latest, key=lambda id: -latest[id].worth)[:most])
+    return [passage for passage in latest.values() if passage.id in chosen]
+
+
+def _with_question(judged: _Judged, questions: dict[int, str]) -> _Judged | None:
+    """The sentence, with the question if it is a short answer; None if it is not worth keeping."""
+    sentence = judged.sentence
+    if sentence.text.endswith(ASKS):
+        return None
+    if sentence.by == "user" and not sentence.place and len(taken_apart(sentence.text).content) < _TERSE:
+        judged = _Judged(sentence, judged.judgement, questions.get(sentence.message - 1, ""))
+    least = LEAST_WORTH * (_LESS_WITH_QUESTION if judged.question else 1.0)
+    return judged if judged.worth >= least else None
+
+
+def _questions(judged: Sequence[_Judged]) -> dict[int, str]:
+    """The questions that end each message of the agent; a very short one with the sentence before it."""
+    messages: dict[int, list[_Judged]] = {}
+    for one in judged:
+        if one.sentence.by != "user":
+            messages.setdefault(one.sentence.message, []).append(one)
+    found: dict[int, str] = {}
+    for number, said in messages.items():
+        first = len(said)
+        while first and said[first - 1].sentence.text.endswith(ASKS):
+            first -= 1
+        if first == len(said):
+            continue
+        asked = " ".join(one.sentence.text for one in said[first:])
+        if first and len(taken_apart(asked).content) < _TERSE_QUESTION and _status(said[first - 1]) == "agreed":
+            asked = f"{said[first - 1].sentence.text} {asked}"
+        found[number] = cut_to(asked, LONGEST_SUBJECT)
+    return found
+
+
+def _continues(group: Sequence[_Judged], judged: _Judged) -> bool:
+    last = group[-1].sentence
+    new = judged.sentence
+    return (
+        last.message == new.message
+        and new.place == last.place + 1
+        and len(group) < _BRIEF
+        and _status(group[-1]) == _status(judged)
+        and sum(count_tokens(one.sentence.text) for one in (*group, judged)) <= LONGEST
+    )
+
+
+def _status(judged: _Judged) -> PassageStatus:
+    status: PassageStatus = judged.judgement.status  # type: ignore[assignment]
+    if judged.sentence.by == "user" and status == "proposed":
+        return "agreed"
+    if status == "agreed" and judged.judgement.agreed < LEAST_AGREED:
+        return "proposed"
+    return status
+
+
+def _passage(group: Sequence[_Judged]) -> Passage:
+    best = max(group, key=lambda one: one.worth)
+    return Passage(
+        text=" ".join(one.sentence.text for one in group),
+        question=group[0].question,
+        kind=best.judgement.kind,
+        status=_status(best),
+        by="user" if group[0].sentence.by == "user" else "agent",
+        worth=round(100 * best.worth),
+    )

@@ -1,0 +1,209 @@
+"""A small model that says of each sentence of a dialogue whether a later session should know it.
+
+It is linear over hashed features: the words and who said them, where the sentence stands, what was said before it and
+what the other one answered. `scripts/train_statements.py` trains it from labels and writes `statement_model.bin`.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from zlib import crc32
+
+from msgspec import Struct
+
+from holdfast.core.patterns import lazy_regex
+from holdfast.core.stopwords import ENGLISH
+from holdfast.core.words import stem_of
+from holdfast.model.memory import PassageKind, PassageStatus
+from holdfast.sessions.dialogue import Message, Sentence
+
+BITS = 13
+SIZE = 1 << BITS
+SCALE = 2048.0  # weights are stored as whole numbers
+KINDS: tuple[PassageKind, ...] = ("decision", "rule", "cause", "measurement", "answer", "dead_end", "next_step")
+STATUSES: tuple[PassageStatus, ...] = ("agreed", "proposed", "rejected", "superseded")
+HEADS = ("carries", *KINDS, *STATUSES)
+_FILE = "statement_model.bin"
+_TOKEN = lazy_regex(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d[\d.,:%]*|[?!→✓✔✅❌⚠]|\S")
+_PATH = lazy_regex(r"[\w.-]*/[\w./-]+|\b\w+\.(?:py|go|ts|tsx|js|rs|md|json|ya?ml|toml|sh|kt|java|rb|c|h|css|html)\b")
+_LENGTHS = (2, 5, 10, 18, 30)
+_MANY = 40  # words of a sentence that are looked at
+
+
+class Judgement(Struct, frozen=True, gc=False):
+    """`worth` is the probability that a sentence carries something a later session should know."""
+
+    worth: float
+    kind: PassageKind
+    status: PassageStatus
+    agreed: float
+
+
+class Words(Struct, frozen=True, gc=False):
+    """A sentence or a message, taken apart once."""
+
+    tokens: tuple[str, ...]
+    content: frozenset[str]
+    numbers: frozenset[str]
+
+
+@cache
+def taken_apart(text: str) -> Words:
+    tokens = tuple(_TOKEN.findall(text.lower()))
+    numbers = frozenset(token.rstrip(".,:%") for token in tokens if token[0].isdigit())
+    words = (token for token in tokens if token[0].isalpha() and len(token) > 2 and token not in ENGLISH)
+    return Words(tokens, frozenset(map(stem_of, words)) | numbers, numbers)
+
+
+class Scene:
+    """A dialogue, prepared so that each of its sentences can be judged with what stands around it."""
+
+    def __init__(self, dialogue: Sequence[Message]) -> None:
+        self._messages = dialogue
+        self._last = len(dialogue) - 1
+        self._words = [taken_apart(message.text) for message in dialogue]
+        self._asked = [message.text.rstrip(" )*_`\"'").endswith(("?", "？")) for message in dialogue]
+        by_user = [number for number, message in enumerate(dialogue) if message.by == "user"]
+        self._reply = [next((n for n in by_user if n > number), -1) for number in range(len(dialogue))]
+        self._before = [next((n for n in reversed(by_user) if n < number), -1) for number in range(len(dialogue))]
+        self._later: list[frozenset[str]] = [frozenset()] * len(dialogue)
+        later: frozenset[str] = frozenset()
+        for number in range(self._last, -1, -1):
+            self._later[number] = later
+            if dialogue[number].by != "user":
+                later |= self._words[number].content
+
+    def features(self, sentence: Sentence) -> Iterator[str]:
+        """The features of a sentence, as text; the model hashes them."""
+        by, number = sentence.by[0], sentence.message
+        words = taken_apart(sentence.text)
+        tokens = [_folded(token) for token in words.tokens[:_MANY]]
+        yield "bias"
+        yield f"{by}"
+        previous = "^"
+        for token in tokens:
+            yield f"{by}w{token}"
+            yield f"w{token}"
+            yield f"{previous} {token}"
+            previous = token
+        for token in tokens[:2]:
+            yield f"{by}f{token}"
+        yield f"{by}e{tokens[-1] if tokens else ''}"
+        for token in sentence.heading.split()[:6]:
+            yield f"h{token}"
+        if sentence.heading:
+            yield f"{by}heading"
+        if sentence.item:
+            yield f"{by}item"
+        yield from self._form(by, sentence, words)
+        yield from self._place(by, sentence)
+        yield from self._around(by, number, words)
+
+    def _form(self, by: str, sentence: Sentence, words: Words) -> Iterator[str]:
+        yield f"{by}length{sum(len(words.tokens) > limit for limit in _LENGTHS)}"
+        yield f"{by}content{min(len(words.content), 8) // 2}"
+        yield f"{by}numbers{min(len(words.numbers), 3)}"
+        if "`" in sentence.text:
+            yield f"{by}code"
+        if _PATH.search(sentence.text):
+            yield f"{by}path"
+        if sentence.text.endswith(("?", "？")):
+            yield f"{by}asks"
+
+    def _place(self, by: str, sentence: Sentence) -> Iterator[str]:
+        number = sentence.message
+        yield f"{by}start{min(number, 6) // 2}"
+        yield f"{by}end{min(self._last - number, 8) // 2}"
+        yield f"messages{min(self._last, 30) // 6}"
+        yield f"{by}of{min(sentence.of, 12) // 3}"
+        place = "only" if sentence.of == 1 else "first" if not sentence.place else "last"
+        yield f"{by}{place if sentence.place in (0, sentence.of - 1) else 'inside'}"
+
+    def _around(self, by: str, number: int, words: Words) -> Iterator[str]:
+        if number and self._asked[number - 1]:
+            yield f"{by}after question"
+        if self._asked[number]:
+            yield f"{by}asking message"
+        before = self._before[number]
+        if by != "u" and before >= 0:
+            said = self._words[before]
+            yield f"{by}echo{_level(words.content, said.content)}"
+            if words.numbers:
+                yield f"{by}echoed numbers{_level(words.numbers, said.numbers)}"
+            yield f"{by}to length{sum(len(said.tokens) > limit for limit in _LENGTHS)}"
+        if by == "u":
+            yield f"{by}restated{_level(words.content, self._later[number])}"
+        reply = self._reply[number]
+        if reply < 0:
+            yield f"{by}no reply"
+        else:
+            answer = self._words[reply]
+            for token in answer.tokens[:4]:
+                yield f"{by}reply {_folded(token)}"
+            yield f"{by}reply length{sum(len(answer.tokens) > limit for limit in _LENGTHS)}"
+            if by != "u":
+                yield f"{by}taken up{_level(words.content, answer.content)}"
+                if words.numbers:
+                    other = bool(answer.numbers - words.numbers)
+                    yield f"{by}numbers taken up{_level(words.numbers, answer.numbers)}{other}"
+                yield f"{by}reply {' '.join(map(_folded, answer.tokens[:2]))}"
+        if self._messages[number].by == "plan":
+            yield f"plan approved {self._messages[number].approved}"
+
+
+def _folded(token: str) -> str:
+    if token[0].isdigit():
+        return f"0{min(len(token), 4)}"
+    return stem_of(token) if len(token) > 3 else token
+
+
+def _level(some: frozenset[str], others: frozenset[str]) -> int:
+    if not some:
+        return -1
+    share = len(some & others) / len(some)
+    return 0 if not share else 1 if share < 0.34 else 2 if share < 0.67 else 3
+
+
+def hashed(features: Iterator[str]) -> set[int]:
+    return {crc32(feature.encode("utf-8", "replace")) & (SIZE - 1) for feature in features}
+
+
+class Model:
+    """The trained weights: for each head a row of SIZE."""
+
+    def __init__(self, weights: array[int]) -> None:
+        self._rows = {head: weights[at * SIZE : (at + 1) * SIZE] for at, head in enumerate(HEADS)}
+
+    @classmethod
+    def read(cls, path: Path) -> Model:
+        weights = array("h")
+        weights.frombytes(path.read_bytes())
+        if len(weights) != SIZE * len(HEADS):
+            raise ValueError(f"{path} has {len(weights)} weights, not {SIZE * len(HEADS)}")
+        return cls(weights)
+
+    def judge(self, features: set[int]) -> Judgement:
+        carries = self._sum("carries", features)
+        kind = max(KINDS, key=lambda head: self._sum(head, features))
+        sums = {head: self._sum(head, features) for head in STATUSES}
+        status = max(STATUSES, key=lambda head: sums[head])
+        total = sum(math.exp(min(value, 50.0)) for value in sums.values())
+        return Judgement(
+            1 / (1 + math.exp(-max(-50.0, min(50.0, carries)))),
+            kind,
+            status,
+            math.exp(min(sums["agreed"], 50.0)) / total,
+        )
+
+    def _sum(self, head: str, features: set[int]) -> float:
+        row = self._rows[head]
+        return sum(row[feature] for feature in features) / SCALE
+
+
+@cache
+def shipped() -> Model:
+    return Model.read(Path(__file__).with_name(_FILE))
