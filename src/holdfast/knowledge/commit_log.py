@@ -72,14 +72,18 @@ def branches_of(git_dir: Path) -> Branches:
         elif not remote_tip or name == "refs/remotes/origin/HEAD":
             remote_tip = sha
             remote_name = target.removeprefix(name[: -len("HEAD")])
-    head = next(iter(_lines(git_dir, "symbolic-ref", "--quiet", "--short", "HEAD")), "")
+    head, head_sha = head_of(git_dir)
     usual = (name for name in _USUAL_NAMES if name in local or name in remote_tips)
     default = remote_name or next(usual, "") or head
     remote_tip = remote_tip or remote_tips.get(default, "")
-    tips = [tip for tip in (local.pop(default, ""), remote_tip) if tip]
-    if not tips:
-        tips = _lines(git_dir, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    tips = [tip for tip in (local.pop(default, ""), remote_tip) if tip] or [head_sha] * bool(head_sha)
     return Branches(default, tuple(sorted(set(tips))), dict(list(local.items())[:MOST_BRANCHES]))
+
+
+def head_of(git_dir: Path) -> tuple[str, str]:
+    """The branch and the commit that are checked out: no branch if HEAD is detached, no commit before the first."""
+    branch = next(iter(_lines(git_dir, "symbolic-ref", "--quiet", "--short", "HEAD")), "")
+    return branch, next(iter(_lines(git_dir, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")), "")
 
 
 def shallow_mark(git_dir: Path) -> str:

@@ -20,6 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.core.hashes import blake2b
+from holdfast.guard.quoted_text import Clean, cleaned_all
 from holdfast.knowledge.commit_authors import is_bot
 from holdfast.knowledge.commit_log import (
     Branches,
@@ -35,7 +36,6 @@ from holdfast.knowledge.commit_log import (
 from holdfast.knowledge.commit_log import own_emails as own_emails
 from holdfast.knowledge.commit_reverts import RevertFinder, Reverts, reverted_by
 from holdfast.knowledge.commit_texts import FORMAT, CommitText, message_of, source_id, source_of
-from holdfast.knowledge.quoted_text import Clean, cleaned_all
 from holdfast.model.source import Source
 
 _AT_ONCE = 200  # commits that are redacted together
@@ -86,7 +86,7 @@ def commit_sources(
 ) -> CommitReading:
     """The commits of a work tree or a bare repository as sources, redacted by `clean`.
 
-    `since` is the `state` of the last reading; None reads everything. `others` False leaves out the commits of everybody
+    `since` is the `state` of the last reading; None reads everything. `others` False leaves out the commits of all
     but this user, who is known by `user_emails`. `now` bounds the dates of commits, which their authors choose.
     Copies of a message (a branch and its squash, a backport) are sources of their own with statements of the same id.
     """

@@ -9,11 +9,11 @@ from msgspec import Struct
 from holdfast.core.hashes import blake2b
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.core.tokens import cut_to
+from holdfast.guard.quoted_text import is_hostile, safe_name
 from holdfast.knowledge.commit_authors import is_empty_subject, is_generated
 from holdfast.knowledge.commit_log import Commit
 from holdfast.knowledge.commit_reverts import without_request
 from holdfast.knowledge.passages import Passage, content_words, paragraphs, passages, plain
-from holdfast.knowledge.quoted_text import is_hostile, safe_name
 from holdfast.model.memory import content_id
 from holdfast.model.source import Source
 from holdfast.model.statement import Stamp, Statement, StatementKind, Status
