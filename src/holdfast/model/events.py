@@ -254,6 +254,7 @@ class DistilledSession(Struct, frozen=True, kw_only=True):
     harvest: Harvest = Harvest()
     experience: Experience = Experience()
     named: tuple[tuple[str, str], ...] = ()  # a file, and the names that were written into it
+    summary: str = ""  # what was done, in a sentence or two
 
 
 class Lived(Struct, frozen=True, kw_only=True):
