@@ -6,15 +6,16 @@ import pytest
 from msgspec.structs import replace
 from tests.memory.test_state import record
 
-from holdfast.memory.log import goal_line, summary_line, task_line
+from holdfast.memory.log import goal_line, task_line
 from holdfast.sessions.prose import prose_of, unwrap_prompt
+from holdfast.sessions.summary import summary_line
 
 
 @pytest.mark.parametrize(
     "message, said",
     [
         ("Fixed the layout of the header.", "Fixed the layout of the header."),
-        ("Good test coverage is there now.", "Good test coverage is there now."),
+        ("Good coverage of the parser is there now.", "Good coverage of the parser is there now."),
         ("Done - `docs/geese.md` has been deleted.", "`docs/geese.md` has been deleted."),
         ("Perfect! All done. The limiter works.", "The limiter works."),
         ("Done.", ""),

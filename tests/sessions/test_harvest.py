@@ -22,7 +22,8 @@ from holdfast.model.events import (
 )
 from holdfast.model.memory import FactCategory, Harvest
 from holdfast.sessions.digest import LINE_LENGTH, MOST_OF_A_KIND, REPORT_LENGTH, Digest
-from holdfast.sessions.harvest_sentences import decisions_of_person, is_chore
+from holdfast.sessions.harvest_sentences import decisions_of_person
+from holdfast.sessions.open_items import is_chore
 from holdfast.sessions.reducer import Reducer
 from holdfast.sessions.session import SessionPart, conclude
 

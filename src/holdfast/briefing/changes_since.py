@@ -12,13 +12,14 @@ from msgspec.structs import replace
 
 from holdfast.briefing.projects import Naming
 from holdfast.memory.current import NextStep
-from holdfast.memory.log import cut, goal_line
+from holdfast.memory.log import goal_line
 from holdfast.memory.merge import is_passing
 from holdfast.memory.read import ProjectMemory
 from holdfast.model.events import DistilledSession
 from holdfast.model.line import Line
 from holdfast.model.memory import Decision, Question
 from holdfast.model.statement import Statement, statement_of
+from holdfast.sessions.summary import cut
 from holdfast.store.line_grammar import render_minute
 
 MOST = 50

@@ -12,6 +12,7 @@ from holdfast.briefing.file_pointers import TABLES, pointer_sessions, prompt_wor
 from holdfast.briefing.lesson_lines import flat, instructions, write_lessons
 from holdfast.briefing.projects import naming
 from holdfast.briefing.start import is_stated
+from holdfast.briefing.told_sources import update_told
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import is_checkout
 from holdfast.core.tokens import count_tokens
@@ -109,6 +110,7 @@ def prompt_and_ids(
     db = sqlite3.connect("file::memory:", uri=True)
     try:
         write_prompting(db, machine, project, project.memory / "hot.db")
+        update_told(machine, project)
         root = str(project.root) if is_checkout(project.root) else None
         earlier_words = (
             None if earlier is None else [prompt_words(earlier_prompt) for earlier_prompt in earlier]
@@ -117,7 +119,17 @@ def prompt_and_ids(
         project_name = naming(machine, project).of_branch(branch_name)
         cwd = str(machine.cwd) if root else ""
         answer = choose(
-            db, prompt, session, heard, root, earlier_words, budget, project_name, branch_name, cwd
+            db,
+            prompt,
+            session,
+            heard,
+            root,
+            earlier_words,
+            budget,
+            project_name,
+            branch_name,
+            cwd,
+            str(project.memory),
         )
         return answer, dict(db.execute("SELECT text, id FROM prompt_fact"))
     finally:

@@ -60,7 +60,11 @@ class ToldIndex:
             rows = self._db.execute("DELETE FROM source WHERE id = ? RETURNING number", (id,)).fetchall()
             self._db.executemany("DELETE FROM line WHERE source = ?", rows)
 
-    def put(self, sources: Iterable[Source], progress: Iterator[None] | None = None) -> int:
+    def remove_all(self, kind: str) -> None:
+        self._db.execute("DELETE FROM line WHERE source IN (SELECT number FROM source WHERE kind = ?)", (kind,))
+        self._db.execute("DELETE FROM source WHERE kind = ?", (kind,))
+
+    def put(self, sources: Iterable[Source]) -> int:
         """Adds sources, or replaces those with the same id; returns how many."""
         (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM source").fetchone()
         postings: dict[str, array[int]] = defaultdict(lambda: array("I"))

@@ -11,7 +11,7 @@ import msgspec
 from holdfast.briefing.told_index import ToldIndex, open_told
 from holdfast.core.errors import HoldfastError
 from holdfast.core.hashes import blake2b
-from holdfast.core.place import stamp
+from holdfast.core.place import is_checkout, stamp
 from holdfast.memory.decisions import SessionPassages
 from holdfast.memory.read import known_projects
 from holdfast.memory.store import MemoryStore
@@ -21,6 +21,7 @@ from holdfast.model.statement import Stamp, Statement
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
+from holdfast.store.switches import switches_of
 
 _FILE = "file "  # before the name of a file among the notes
 _BRANCH_DAYS = 14  # after which what was settled on a branch counts everywhere
@@ -128,4 +129,40 @@ def _statement(passage: Passage, section: SessionPassages) -> Statement:
 
 
 def _take_in_git(machine: Machine, project: Project, index: ToldIndex) -> None:
-    """Replaced when commits are memory."""
+    """Commits and documents of the checkout. Those of others count once `init` was answered here."""
+    if not is_checkout(project.root):
+        return
+    from holdfast.knowledge.commit_memory import CommitsRead, commit_sources, own_emails
+    from holdfast.knowledge.document_memory import DocumentsRead, document_sources
+
+    now = machine.now().timestamp()
+    before = index.meta("commits")
+    commits = commit_sources(
+        project.root,
+        msgspec.json.decode(before, type=CommitsRead) if before else None,
+        clean=machine.clean,
+        user_emails=own_emails(project.root),
+        others=switches_of(project).enabled,
+        now=now,
+    )
+    if commits.is_fresh:
+        index.remove_all("commit")
+    index.put(commits.sources())
+    index.remove(commits.gone)
+    _note(index, "commits", commits.state)
+    before = index.meta("documents")
+    documents = document_sources(
+        project.root,
+        msgspec.json.decode(before, type=DocumentsRead) if before else None,
+        clean=machine.clean,
+        now=now,
+    )
+    index.put(documents.sources)
+    index.remove(documents.gone)
+    _note(index, "documents", documents.state)
+
+
+def _note(index: ToldIndex, key: str, state: msgspec.Struct | None) -> None:
+    noted = "" if state is None else msgspec.json.encode(state).decode()
+    if index.meta(key) != noted:
+        index.set_meta(key, noted)

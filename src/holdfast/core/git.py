@@ -16,7 +16,7 @@ from holdfast.core.reading import text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from subprocess import Popen
     from typing import IO
 
@@ -137,6 +137,53 @@ def start_git(
     return subprocess.Popen(
         command, stdin=stdin, stdout=stdout, stderr=subprocess.DEVNULL, env=_environment(os.environ)
     )
+
+
+class GitStream:
+    """The output of a long git command, piece by piece. `whole` is True once all of it was read and git succeeded."""
+
+    def __init__(
+        self, git_dir: str | os.PathLike[str], *arguments: str, seconds: float, stdin: bytes = b""
+    ) -> None:
+        self._git_dir = git_dir
+        self._arguments = arguments
+        self._seconds = seconds
+        self._stdin = stdin
+        self.whole = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        import subprocess
+        from threading import Thread, Timer
+
+        where = subprocess.PIPE if self._stdin else subprocess.DEVNULL
+        try:
+            process = start_git(self._git_dir, *self._arguments, stdin=where, stdout=subprocess.PIPE)
+        except (OSError, ValueError):
+            return
+        assert process.stdout is not None
+        if process.stdin is not None:  # by a thread: git answers before it has read everything
+            Thread(target=_write_all, args=(process.stdin, self._stdin), daemon=True).start()
+        deadline = Timer(self._seconds, process.kill)  # portable: not every platform can wait for a pipe
+        deadline.daemon = True
+        deadline.start()
+        try:
+            with process.stdout:
+                while part := os.read(process.stdout.fileno(), 262_144):
+                    yield part
+            self.whole = process.wait() == 0
+        finally:
+            deadline.cancel()
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+
+
+def _write_all(pipe: IO[bytes], data: bytes) -> None:
+    try:
+        with pipe:
+            pipe.write(data)
+    except OSError:  # git ended before it had read all
+        pass
 
 
 def _command(root: str, arguments: tuple[str, ...], is_git_dir: bool) -> list[str]:

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
     Lines = list[tuple[str, str]]  # text and reason
 
-MOST_TOKENS = 200
-MOST_IN_SESSION = 1_200
+MOST_TOKENS = 225  # of a first prompt; with the fence 250
+MOST_LATER = 120
+MOST_IN_SESSION = 800
+MOST_LINES = 8
 FACT_TOKENS = 40
 MOST_FACTS = 2
 # The smallest probability that is worth a line. Files under later prompts cost five times what those under the first do
@@ -61,11 +63,19 @@ class Heard:
 class Answered(Told):
     """Also has the class of the prompt, and the files that the lines name."""
 
-    def __init__(self, kind: str, lines: Lines, nothing: str = "", files: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        kind: str,
+        lines: Lines,
+        nothing: str = "",
+        files: Sequence[str] = (),
+        beside: Answered | None = None,
+    ) -> None:
         super().__init__(lines, nothing)
         self.kind = kind
         self.files = list(files)
-        self.changed = False  # a file that a lesson depends on: the child process checks it
+        self.changed = beside is not None and beside.changed  # a file that a lesson depends on: the child checks it
+        self.left_out = 0 if beside is None else beside.left_out
 
 
 def choose(
@@ -79,6 +89,7 @@ def choose(
     project: str = "",
     branch: str = "",
     cwd: str = "",
+    memory: str = "",
 ) -> Answered:
     """The lines for a prompt. `root` is the checkout in which files must exist; None without a checkout. `cwd` is the
     agent's directory in it, if known.
@@ -86,6 +97,7 @@ def choose(
     Facts are those of `project`, one of the repository's projects; '' if it has only one.
 
     `earlier` are the words of the session's prompts so far; None: the captured ones. `branch` is checked out.
+    `memory` is the folder of the memory: what was decided is told from there.
     """
     text = prompt.strip()
     if not text:
@@ -93,6 +105,58 @@ def choose(
     if text.startswith(OURS):
         return Answered("", [], "the prompt is holdfast's own text")
     kind, _ = class_of(text, heard.kind)  # the reason quotes the prompt, which is not redacted
+    budget = min(most, MOST_LATER if heard.prompted else most, MOST_IN_SESSION - heard.tokens)
+    if budget <= 0:
+        return Answered(kind, [], f"this session was told {heard.tokens} tokens already, the most there is")
+    statements, nothing = _statements(memory, text, heard, budget, project, branch)
+    budget -= sum(count_tokens(line) for line, _ in statements)
+    answer = _beside(db, text, session, heard, root, earlier, budget, project, branch, cwd, kind)
+    answer = Answered(kind, statements + answer.lines, answer.nothing or nothing, answer.files, answer)
+    answer.nothing = "" if answer.lines else f"{nothing}; {answer.nothing}" if nothing else answer.nothing
+    return answer
+
+
+def _statements(
+    memory: str, text: str, heard: Heard, budget: int, project: str, branch: str
+) -> tuple[Lines, str]:
+    """What was decided and found about the subject of the prompt, whatever its class; '' or why there is nothing."""
+    if not memory:
+        return [], ""
+    import time
+
+    from holdfast.hooks.telling import LATER_FLOOR, FLOOR, Telling, opened
+
+    told = opened(memory)
+    if told is None:
+        return [], ""
+    try:
+        telling = Telling(told, text, branch, project, time.time())
+        floor = LATER_FLOOR if heard.prompted else FLOOR
+        lines, nothing = telling.told(budget, _ids(heard.lines), MOST_LINES, floor)
+        return [(line.text, line.reason) for line in lines], nothing
+    finally:
+        told.close()
+
+
+def _ids(lines: Collection[str]) -> set[str]:
+    """The ids and commits that lines end with."""
+    return {line.rpartition(" ")[2].rstrip(")") for line in lines if line.endswith(")")}
+
+
+def _beside(
+    db: sqlite3.Connection,
+    text: str,
+    session: str,
+    heard: Heard,
+    root: str | None,
+    earlier: Sequence[Collection[str]] | None,
+    budget: int,
+    project: str,
+    branch: str,
+    cwd: str,
+    kind: str,
+) -> Answered:
+    """Lessons, facts and files, for work on code and looks at it."""
     command = command_in(text)
     if command and _is_known(db, command):
         kind = kind if kind in AT_WORK else LOOKING  # past sessions with this command show which files
@@ -102,9 +166,8 @@ def choose(
         return Answered(kind, [], f"the prompt is {kind}, not work on code")
     if not text:
         return Answered(kind, [], "a command without words of its own")
-    budget = min(most, MOST_IN_SESSION - heard.tokens)
     if budget <= 0:
-        return Answered(kind, [], f"this session was told {heard.tokens} tokens already, the most there is")
+        return Answered(kind, [])
     lines: Lines = []
     left_out, changed = 0, False
     if kind == CODE:

@@ -161,7 +161,15 @@ def _prompt(prepared: Prepared, call: Call, found: Place, stale: bool) -> tuple[
         project = prepared.project_of(session, branch)
         cwd = call.text("cwd")
         answer = choose(
-            prepared.db, prompt, session, heard, found.root, project=project, branch=branch, cwd=cwd
+            prepared.db,
+            prompt,
+            session,
+            heard,
+            found.root,
+            project=project,
+            branch=branch,
+            cwd=cwd,
+            memory=found.memory,
         )
     rest |= {"class": answer.kind, **({"files": answer.files} if answer.files else {})}
     rest |= {"left_out": answer.left_out} if answer.left_out else {}

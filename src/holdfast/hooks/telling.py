@@ -38,7 +38,7 @@ WEIGHTS = {
     "prompt": -1.2, "session": 0.0, "worth": 0.5,
 }  # fmt: skip
 NONE = 5.0
-FLOOR = 0.5
+FLOOR, LATER_FLOOR = 0.5, 0.7
 SECOND = 0.4  # share of the best source's probability that another one needs
 
 LONGEST_LINE = 90  # tokens
@@ -202,13 +202,15 @@ class Telling:
 
     # --- lines ---------------------------------------------------------------------------------------------
 
-    def told(self, budget: int, heard: Collection[str], most_lines: int = 8) -> tuple[list[TellingLine], str]:
+    def told(
+        self, budget: int, heard: Collection[str], most_lines: int = 8, floor: float = FLOOR
+    ) -> tuple[list[TellingLine], str]:
         """The lines for the prompt, and otherwise why there are none. `heard` are ids that the session knows."""
         found = self.found()
         if not found:
             return [], "nothing in the memory shares a word with the prompt"
         sure = sum(one.chance for one in found)
-        if sure < FLOOR:
+        if sure < floor:
             return [], f"nothing decided is likely enough to be about this ({sure:.0%})"
         chosen = [one for one in found if one.chance >= SECOND * found[0].chance][:3]
         whole = sum(one.chance for one in chosen)
@@ -231,7 +233,7 @@ class Telling:
         lines: list[TellingLine] = []
         for part in _packed(chosen):
             who = str(found.who) or "you"
-            mark = f"git {str(found.id)[:9]}" if found.kind == "commit" else part[0][1]
+            mark = f"git {str(found.id)[4:12]}" if found.kind == "commit" else part[0][1]
             texts = [_bare(row[6]) for row in part]
             label = f"{_bare(str(found.title))}: " if found.kind != "session" and not lines else ""
             text = f"{label}{'; '.join(texts)} ({who}, {date}, {mark})"

@@ -8,7 +8,6 @@ again.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -18,8 +17,9 @@ from msgspec.structs import replace
 from holdfast.core.patterns import lazy_regex
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import LogEntry, OpenItem
-from holdfast.sessions.harvest_sentences import PLAN_TO_DO, lists_open_items, plan_title
-from holdfast.sessions.prose import capitalised, plain, prose_of, sentences, statements, without_escapes
+from holdfast.sessions.harvest_sentences import PLAN_TO_DO, plan_title
+from holdfast.sessions.prose import plain, prose_of, sentences, without_escapes
+from holdfast.sessions.summary import cut, summary_line
 from holdfast.store import line_grammar as md
 from holdfast.store.line_grammar import Form, Problem
 
@@ -221,25 +221,11 @@ MOST_SUMMARY = 300
 MOST_ITEMS = 4
 MOST_FILES = 8
 MOST_COMMITS = 6
-MOST_READ = 4_000
-_DRAWN = ("───", "━━━", "═══")  # lines across the page, around a heading
 _LEAST_SAID = 25  # characters: "fix it" alone is too little
 _ENOUGH_SAID = 90
 _INTRODUCES = 60  # a longer line that ends with a colon says something itself
 _MARKS = lazy_regex(r"^(?:[#>*•-]+|\d+[.)])\s+")
-_EMPTY_WORDS = lazy_regex(
-    r"(?:(?:all )?(?:done|perfect|great|excellent|good|fixed|sure|certainly|yes|ok(?:ay)?|summary)\b"
-    r"(?:[.!:,]+\s*|\s+[–—-]\s+|\s*\Z))+",
-    re.IGNORECASE,
-)
 _COMMAND_ALONE = lazy_regex(r"/[\w:.-]+")  # of the client: how, and not what
-_DATA = lazy_regex(r"\s*(?:\{\s*[\"}]|\[\s*[{\[\"])")
-_NAME_ALONE = lazy_regex(r"[\w.~-]*(?:[/\\][\w.~-]+|\.\w{1,5}):?")  # the file that a block of code is for
-_NO_RESULT = lazy_regex(
-    r"(?:(?:let me|i['’]ll|i will|i['’]m|i am|now|next,? i|first,? i|would you|do you|let['’]s|here(?:['’]s| is| are)"
-    r"|you['’]re welcome|glad|understood)\b)",
-    re.IGNORECASE,
-)
 
 
 def log_entry(record: DistilledSession, now: float, left: Sequence[OpenItem] | None = None) -> LogEntry:
@@ -266,7 +252,7 @@ def log_entry(record: DistilledSession, now: float, left: Sequence[OpenItem] | N
         ),
         files=_files(record),
         commits=harvest.commits[-MOST_COMMITS:],
-        summary=summary_line(record.final_message, MOST_SUMMARY),
+        summary=summary_of(record, MOST_SUMMARY),
         transcript=record.sources[0] if record.sources else "",
     )
 
@@ -295,39 +281,15 @@ def _first_said(prompt: str) -> str:
     return text.rstrip(":")
 
 
-def summary_line(message: str, most: int) -> str:
-    """The first sentences of an agent's last message that say what was done."""
-    summary = ""
-    if _DATA.match(message):
-        return ""  # an answer for a program does not describe the work
-    for statement in statements(without_escapes(message[:MOST_READ])):
-        words = statement.text.lstrip("-–—•* ")
-        if not summary and (empty := _EMPTY_WORDS.match(words)):
-            words = words[empty.end() :]
-        if not words or words.endswith((":", "?")) or _NO_RESULT.match(words):
-            continue
-        if _NAME_ALONE.fullmatch(words) or any(line in words for line in _DRAWN):
-            continue
-        if lists_open_items(statement):
-            continue
-        summary = f"{summary}{' ' if summary.endswith(('.', '!')) else '; '}{words}" if summary else words
-        if len(summary) >= _ENOUGH_SAID:
-            break
-    return cut(capitalised(summary), most)
+def summary_of(record: DistilledSession, most: int) -> str:
+    """What the session did. Records of earlier versions have only its last message."""
+    return cut(record.summary, most) if record.summary else summary_line(record.final_message, most)
 
 
 def task_line(title: str, most: int) -> str:
     """A request as something to do: its first sentence, not the whole prompt."""
     line = _first_said(title) or " ".join(title.split())
     return cut(next(iter(sentences(line)), line) if len(line) > _ENOUGH_SAID else line, most)
-
-
-def cut(text: str, most: int) -> str:
-    """At most `most` characters, ending with a whole word."""
-    if len(text) <= most:
-        return text
-    head = text[:most]
-    return f"{head[: head.rfind(' ')] if ' ' in head[most // 2 :] else head}…"
 
 
 def _outcome(record: DistilledSession) -> str:

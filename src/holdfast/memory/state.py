@@ -16,14 +16,15 @@ from msgspec.structs import replace
 from holdfast.core.patterns import lazy_regex
 from holdfast.memory.current import Check, Current, Done, NextStep, by_session
 from holdfast.memory.current_digest import GO_ON
-from holdfast.memory.log import cut, goal_line, summary_line, task_line
+from holdfast.memory.log import goal_line, summary_of, task_line
 from holdfast.model.events import DistilledSession, TaskResult
 from holdfast.model.ledger import FailureReason
 from holdfast.model.memory import Fact, FactCategory, OpenItem
 from holdfast.sessions.digest import is_alike, words_of
 from holdfast.sessions.harvest_commands import bare_command, check_in
-from holdfast.sessions.harvest_sentences import is_chore
+from holdfast.sessions.open_items import is_chore
 from holdfast.sessions.outcome import ON_THE_LIST, TICKED
+from holdfast.sessions.summary import cut
 from holdfast.store.line_grammar import render_minute
 
 # --- checks worth keeping ------------------------------------------------------------------------------
@@ -253,7 +254,7 @@ def _next(
 
 
 def _done(record: DistilledSession, project: str) -> Done:
-    summary = summary_line(record.final_message, LONGEST)
+    summary = summary_of(record, LONGEST)
     goal = goal_line(record, 100)
     ended = f" ({record.outcome})" if record.outcome in UNFINISHED else ""
     head = f"{goal.rstrip(' .,;:')}{ended}"

@@ -45,6 +45,7 @@ _GATHERED_TEXTS = (
         "open_items",
         "facts",
         "commits",
+        "bodies",
         "failures",
     ),
     *("working", "mentions", "slips", "refused", "shaky", "jobs", "corrections", "stated"),
@@ -179,6 +180,7 @@ class Gathered(Struct):
     open_items: list[OpenItem] = []
     facts: list[Fact] = []
     commits: list[str] = []
+    bodies: dict[str, str] = {}  # commits -> the first sentence of the body
     report: str = ""  # the agent's last message, read when the person replies
     report_at: float | None = None
     edited: bool = False  # files were edited since the last report

@@ -21,6 +21,7 @@ from holdfast.sessions import (
     failing_calls,
     harvest_commands,
     harvest_sentences,
+    open_items,
     stumble_watch,
 )
 from holdfast.sessions.corrections import corrections_in, is_guide, looks_up, note_stated, shows_guide
@@ -213,10 +214,12 @@ def _read(state: Gathered, text: str, at: float | None, *, replaces: bool = Fals
     add_new(state.decisions, harvest_sentences.decisions_in_report(candidates, at))
     add_new(state.findings, harvest_sentences.findings(candidates, at))
     add_new(state.dead_ends, harvest_sentences.abandoned_approaches(candidates, at))
-    items = harvest_sentences.open_items(candidates, at)
-    if items or replaces:
-        # A newer report replaces the open items of an older one: they are done, or listed again.
-        state.open_items = []
+    items = open_items.open_items(candidates, at)
+    if state.open_items and (items or replaces):
+        asked = next((message.text for message in reversed(state.dialogue) if message.by == "user"), "")
+        state.open_items = open_items.remaining(
+            state.open_items, text, *state.commits, asked=asked if replaces else None
+        )
     add_new(state.open_items, items)
 
 

@@ -26,6 +26,7 @@ from holdfast.sessions.digest import (
 )
 from holdfast.sessions.harvest_sentences import decisions_in_commit
 from holdfast.sessions.prose import contains_any, line_around
+from holdfast.sessions.summary import body_of
 
 PATIENCE = 6  # calls after which a failure no longer waits
 LONGEST_COMMAND = 200  # a longer one is a script, and not readable as a remedy
@@ -351,22 +352,25 @@ def _first_readable(output: str) -> str:
 
 
 def watch_commit(state: Gathered, command: str, output: str, at: float | None) -> None:
-    """Record a commit: its name, and the reason if the message gives one."""
+    """Record a commit: its name, what its body says first, and the reason if the message gives one."""
+    subject, body = _message(command)
     commits = _COMMITTED.findall(output)
-    for name, subject in commits:
-        line = cut_raw_line(f"{name} {subject}")
-        if line not in state.commits:
-            state.commits = [*state.commits, line][-MOST_COMMITS:]
+    lines = [cut_raw_line(f"{name} {title}") for name, title in commits] or [cut_raw_line(subject)]
+    state.commits = list(dict.fromkeys([*state.commits, *filter(None, lines)]))[-MOST_COMMITS:]
+    if lines[-1] and (said := body_of(body)):
+        state.bodies[lines[-1]] = cut_raw_line(said)
     if commits:
-        add_new(state.decisions, decisions_in_commit(commits[-1][1], _body(command), at))
+        add_new(state.decisions, decisions_in_commit(commits[-1][1], body, at))
 
 
-def _body(command: str) -> str:
-    """Return the body of a commit message."""
+def _message(command: str) -> tuple[str, str]:
+    """Return the subject and the body of the commit message in a command."""
     if match := _HERE_DOCUMENT.search(command):
-        return match[3].strip().partition("\n")[2]
+        subject, _, body = match[3].strip().partition("\n")
+        return subject, body
     messages = [double_quoted or single_quoted for double_quoted, single_quoted in _MESSAGE.findall(command)]
-    return "\n".join([messages[0].partition("\n")[2], *messages[1:]]) if messages else ""
+    subject, _, rest = messages[0].strip().partition("\n") if messages else ("", "", "")
+    return subject, "\n".join([rest, *messages[1:]])
 
 
 def check_in(fact: Fact) -> str:

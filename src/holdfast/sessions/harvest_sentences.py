@@ -1,4 +1,4 @@
-"""Finds the sentences that state a decision, a finding, an abandoned approach, an open item or a question."""
+"""Finds the sentences that state a decision, a finding, an abandoned approach or a question."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from functools import lru_cache
 
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.model.events import Asked, Planned
-from holdfast.model.memory import DeadEnd, Decision, Finding, OpenItem, Question
+from holdfast.model.memory import DeadEnd, Decision, Finding, Question
 from holdfast.sessions.prose import (
     LONGEST,
     SHORTEST,
-    SHORTEST_ITEM,
     ReportLine,
     capitalised,
     contains_any,
@@ -196,50 +195,6 @@ _IN_VAIN = lazy_regex(
 _TRIED = PrefilteredRegex(
     r"\b(?:tried|attempted|first attempt|initial(?:ly)? (?:attempt|approach|tried|used)|approach)\b",
     re.IGNORECASE,
-)
-_OPEN = lazy_regex(
-    r"(?:(?:suggested|recommended|possible|potential|optional|immediate|the|any|your"
-    r"|still)\s+){0,2}(?:next steps?|remaining(?:\s+\w+){0,2}"
-    r"|to-?dos?|follow[- ]?ups?(?:\s+\w+)?|pending(?:\s+\w+)?|still (?:to do|open|missing|needed)"
-    r"|not (?:yet )?(?:done|implemented|covered)"
-    r"|open (?:items?|issues?|tasks?)|left to do|outstanding(?:\s+\w+)?|what['’]?s (?:left|next|missing)"
-    r"|deferred"
-    r"|known (?:issues?|limitations|gaps)|future work|remaining)"
-)
-_NOTHING_LEFT = PrefilteredRegex(
-    r"\W*(?:none|n/a|nothing|no (?:pending|remaining|open|further|explicit|outstanding|specific)"
-    r"|all (?:tasks|done|items|complete))\b",
-    re.IGNORECASE,
-)
-_NOT_AN_ITEM = PrefilteredRegex(
-    r"let me know|would you like|do you want|feel free|if you(?:['’]d| would)? (?:like|want)|want me to"
-    r"|i can|happy to"
-    r"|\A(?:commit|push|merge|review|restart|re-?run|run|test|verify|try|open|create)\b.{0,32}\Z"
-    r"|\A(?:ready (?:to|for)\b|(?:tip|hint|note|optional(?:ly)?)\b\W)"
-    r"|\b(?:these|this|the) (?:change|fix|pr|branch|diff)\w*\b.{0,10}\Z",
-    re.IGNORECASE,
-)
-_REPORTS = lazy_regex(  # reports of finished work among the open items
-    r"[^,;:`]{0,60}\b(?:confirmed|passed|succeeded|completed|found no|is clean|are clean)\b", re.IGNORECASE
-)
-_CHORE = lazy_regex(
-    r"\A(?:run|re-?run|validate|verify|commit|push|review|check|test|open|create|format|lint)\b.*"
-    r"\b(?:tests?|lint\w*|commit|push|pr|pull request|changes|build|checks|review|suite|work)\W*\Z",
-    re.IGNORECASE,
-)
-_CLOSES = lazy_regex(r"\W*(?:then |finally )?(?:summari[sz]e|wrap up)\b", re.IGNORECASE)
-_NUMBERED = lazy_regex(r"\A\W*(?:(?:task|step|phase)\s+)?\d+\W+", re.IGNORECASE)
-_PLAIN_WORD = lazy_regex(r"[^\W_]+")
-# Words of the routine steps that end any work. A to-do that names anything else is not routine.
-_OF_ANY_WORK = frozenset(
-    re.findall(
-        r"\w+",
-        """a all and any branch build changes check checks ci commit coverage create draft end final finally focused
-        for format full gate gates github green install it lint linter linting live local main mark merge on open
-        origin package pass pr prs pull push quality ready rebase relevant remote request rerun review run squash
-        suite summary targeted test testing tests the then to type typecheck typechecks validate validation
-        verification verify wait with work""",
-    )
 )
 _POLITE = PrefilteredRegex(
     r"would you (?:like|prefer i)|want me to|shall i"
@@ -428,7 +383,7 @@ def _is_under_findings(statement: ReportLine) -> bool:
 @lru_cache(maxsize=256)  # called for every line below the heading
 def _heads(heading: str) -> frozenset[str]:
     """Return which of the sections that we look for a heading begins."""
-    sections = (("findings", _FINDINGS), ("errors", _ERRORS), ("left", _OPEN))
+    sections = (("findings", _FINDINGS), ("errors", _ERRORS))
     return frozenset(name for name, pattern in sections if pattern.fullmatch(heading))
 
 
@@ -443,36 +398,6 @@ def abandoned_approaches(said: Iterable[ReportLine], at: float | None) -> Iterat
             and text.count("`") % 2 == 0
         ):
             yield DeadEnd(tried=match["tried"], failed=match["failed"], instead=match["instead"], at=at)
-
-
-def is_chore(text: str) -> bool:
-    """Whether a to-do is a routine step of any work (run the tests, commit) and not worth handing over."""
-    if _NOT_AN_ITEM.search(text) or _CHORE.search(text) or _CLOSES.match(text):
-        return True
-    words = _PLAIN_WORD.findall(_NUMBERED.sub("", text).casefold())
-    return bool(words) and all(word in _OF_ANY_WORK for word in words)
-
-
-def lists_open_items(statement: ReportLine) -> bool:
-    return bool(statement.heading) and "left" in _heads(statement.heading)
-
-
-def open_items(said: Iterable[ReportLine], at: float | None) -> list[OpenItem]:
-    items = []
-    for statement in said:
-        text = statement.text.rstrip(" .")
-        if not lists_open_items(statement) or statement.done or statement.depth > 1:
-            continue
-        if not len(text) >= SHORTEST_ITEM or text[-1] in ":?" or text.count(" ") < 2:
-            continue
-        if not statement.item and not stands_alone(text):
-            continue
-        if _NOTHING_LEFT.match(text) or _NOT_AN_ITEM.search(text) or text.count("`") % 2:
-            continue
-        if _REPORTS.match(text):
-            continue
-        items.append(OpenItem(text=text, owner="agent", at=at))
-    return items
 
 
 def closing_question(last: ReportLine, at: float | None) -> Question | None:

@@ -302,9 +302,10 @@ def _looks_pasted(line: str) -> bool:
 
 
 class ReportLine(Struct, frozen=True, gc=False):
-    """`heading` is in lower case; `item` marks a list item, `done` one that is ticked off.
+    """`heading` is in lower case; `item` marks a list item, `box` one with a box, `done` one that is ticked off.
 
-    `depth` is the indentation relative to the first items of the list.
+    `depth` is the indentation relative to the first items of the list. `label` is the bold label that a paragraph
+    begins with, as written, and `section` the heading above it.
     """
 
     heading: str
@@ -312,10 +313,13 @@ class ReportLine(Struct, frozen=True, gc=False):
     item: bool = False
     depth: int = 0
     done: bool = False
+    box: bool = False
+    label: str = ""
+    section: str = ""
 
 
 def statements(text: str) -> Iterator[ReportLine]:
-    heading, fenced, margin = "", False, -1
+    heading, section, fenced, margin = "", "", False, -1
     paragraph: list[str] = []
     for line in text.splitlines():
         bare = line.strip()
@@ -342,12 +346,14 @@ def statements(text: str) -> Iterator[ReportLine]:
         ):
             indent = len(match[1].expandtabs(4))
             margin = indent if margin < 0 else min(margin, indent)
-            yield ReportLine(heading, plain(match[3]), True, indent - margin, (match[2] or " ") != " ")
+            box = match[2] is not None
+            yield ReportLine(heading, plain(match[3]), True, indent - margin, (match[2] or " ") != " ", box)
         elif title := _title(line, bare):
-            heading, rest = title
+            heading, rest = _folded(title[0]), title[1]
             margin = -1
-            if rest:
-                yield from _sentences(heading, rest)
+            section = section if bare[0] in "*_" else heading
+            for sentence in sentences(rest) if rest else ():
+                yield ReportLine(heading, sentence, label=plain(title[0]).rstrip(" :"), section=section)
         else:
             paragraph.append(bare)
     if paragraph:
@@ -357,11 +363,11 @@ def statements(text: str) -> Iterator[ReportLine]:
 def _title(line: str, bare: str) -> tuple[str, str] | None:
     """Return a heading and the text after it on its line."""
     if bare[0] == "#" and (match := _HEADING.fullmatch(bare)):
-        return _folded(match[1]), ""
+        return match[1], ""
     if bare[0] in "*_" and (match := _LABEL.fullmatch(bare)):
-        return _folded(match[1]), match[2]
+        return match[1], match[2]
     if bare[-1] == ":" and not line[0].isspace() and (match := _NUMBERED_HEADING.fullmatch(bare)):
-        return _folded(match[1]), ""
+        return match[1], ""
     return None
 
 

@@ -17,9 +17,9 @@ from holdfast.sessions.digest import MOST_NAMES, Digest, TodoItem, Turn
 from holdfast.sessions.failing_calls import experience_of
 from holdfast.sessions.dialogue import Message
 from holdfast.sessions.harvest import concluded, harvest_of
-from holdfast.sessions.harvest_sentences import is_chore
 from holdfast.sessions.keywords import keywords
 from holdfast.sessions.kind import explain_kind
+from holdfast.sessions.open_items import is_chore
 from holdfast.sessions.outcome import (
     ON_THE_LIST,
     active_seconds,
@@ -31,6 +31,7 @@ from holdfast.sessions.outcome import (
 from holdfast.sessions.passages import passages_of
 from holdfast.sessions.prose import without_escapes
 from holdfast.sessions.reducer import settle_responses
+from holdfast.sessions.summary import session_summary
 
 MOST_PROMPTS = 60
 MOST_OPEN_ITEMS = 20
@@ -115,6 +116,7 @@ def conclude(
             [digest.harvest for digest in main], [part.digest.harvest for part in ordered]
         ),
         named=_named([part.digest for part in ordered]),
+        summary=_summary(turns, main, files),
         passages=tuple(passages_of(dialogue_of(ordered))),
     )
 
@@ -124,6 +126,12 @@ def dialogue_of(parts: Sequence[SessionPart]) -> list[Message]:
     ordered = sorted(parts, key=lambda part: (part.digest.first_at or 0.0, part.source))
     main = [part.digest for part in ordered if not part.digest.parent] or [ordered[0].digest]
     return [message for digest in main for message in concluded(digest.harvest).dialogue]
+
+
+def _summary(turns: Sequence[Turn], main: Sequence[Digest], files: Sequence[FileTouch]) -> str:
+    commits = [line for digest in main for line in digest.harvest.commits]
+    bodies = {line: body for digest in main for line, body in digest.harvest.bodies.items()}
+    return session_summary(turns, commits, bodies, files)
 
 
 def _joined(digests: Sequence[Digest]) -> tuple[list[Turn], dict[str, TodoItem]]:

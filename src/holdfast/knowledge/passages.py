@@ -1,0 +1,384 @@
+"""Takes prose out of commit messages and documents: paragraphs without code and trailers, and passages to quote.
+
+A passage is one to three sentences, or list items with the line that introduces them, in at most `MOST_TOKENS` tokens.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from holdfast.core.patterns import PrefilteredRegex, lazy_regex
+from holdfast.core.stopwords import FILLER
+from holdfast.core.tokens import count_tokens, cut_to
+
+MOST_TOKENS = 60
+MOST_PASSAGES = 12
+_MOST_SENTENCES = 3
+_LONGEST_LEAD = 24  # tokens of a line that introduces a list
+_LONGEST_LINE = 2000
+_MOST_LINES = 600
+_LEAST_WORDS = 3
+
+_FENCE = lazy_regex(r"\s{0,8}(?:[-*>]\s+)?(`{3,}|~{3,})")
+_ITEM = lazy_regex(r"(\s*)(?:[-*•+]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+(?:\[([ xX])\]\s+)?(\S.*)")
+_BOX = lazy_regex(r"\s*[-*]\s*\[[ xX]?\]")
+_HEADING = lazy_regex(r"#{1,6}\s+(.*?)\s*#*")
+_LABEL = lazy_regex(r"(?:\*\*|__)([^*_\n]{2,60}?):?(?:\*\*|__):?")
+_UNDERLINE = lazy_regex(r"([-=~^\"'+*])\1{2,}")
+_RULE = lazy_regex(r"[-=_*~#+\s]{3,}")
+_TABLE = lazy_regex(r"\s*(?:\|.*\||\+[-=+]+\+|[-:| ]+\|[-:| ]+)\s*")
+_COMMENT = lazy_regex(r"(?s)<!--.*?(?:-->|\Z)")
+_TAG = lazy_regex(r"</?[a-zA-Z][^<>\n]{0,200}>")
+# `Token-by: someone`, `Change-Id: I12`, and what tools and hosts append to messages.
+_TRAILER = lazy_regex(
+    r"(?i)\s*(?:[a-z][a-z-]*-(?:by|id|ids|on|to|url|from|with|link|bug|issue|pr|revision|stage|commit|for|off"
+    r"|version)\s*:\s"
+    r"|(?:cc|bug|bugs|fixes|closes|resolves|refs?|references|issues?|pr|prs|link|see|signed|git-svn-id"
+    r"|upstream|jira|ticket"
+    r"|related|differential revision|reviewers|subscribers|tags|tasks"
+    r"|merge request)\s*:\s*(?=\S*[#@/\d])\S+(?:[\s,]+\S*[#@/\d]\S*)*\s*\Z"
+    r"|\(?cherry[- ]picked from |🤖|generated (?:with|by|using) |\[skip ci\]|\[ci skip\]|approved by:? "
+    r"|see merge request )"
+)
+_REFERENCE = r"(?:[\w./-]*[#!]\d+|gh-\d+|[A-Z][A-Z0-9]+-\d+|https?://\S+)"
+_ONLY_REFERENCES = lazy_regex(
+    r"(?i)[-*\s]*(?:(?:this |it )?(?:closes?|closed|fix(?:es|ed)?|resolves?|resolved|refs?|references"
+    r"|see(?: also)?|related(?: to)?|part of"
+    r"|towards?|addresses|follow[- ]?up (?:to|of)|backports?(?: of)?|depends on|supersedes|reverts|from|pr"
+    r"|issue|and|,|:|&)\s*)*"
+    rf"(?:{_REFERENCE}[\s,;.]*(?:and\s)?)+[\s.)]*"
+)
+_GITHUB = lazy_regex(
+    r"https?://(?:www\.)?git(?:hub|lab)\.com/[\w.-]+/[\w.-]+/(?:-/)?(?:issues|pull|merge_requests"
+    r"|discussions)/(\d+)[^\s)>\]]*"
+)
+_ADDRESS = lazy_regex(r"https?://(?:www\.)?([\w.-]+)[^\s)>\]]*")
+_LINK = lazy_regex(r"!?\[([^\[\]\n]{0,300})\]\([^)\s]{1,1000}(?:\s+\"[^\"\n]*\")?\)")
+_FOOTNOTE = lazy_regex(r"\s*\[\^?\w{1,20}\]:?\s+\S*://\S+.*|\s*\[\^?\w{1,20}\]:\s.*")
+_EMPHASIS = lazy_regex(r"\*\*|__(?=\S)|(?<=\S)__(?!\w)")
+_END = lazy_regex(r"(?<=[.!?])[\"'”’)\]]*\s+|(?<=[。！？])\s*")
+_NO_END = lazy_regex(
+    r"(?i)(?:\b(?:e\.g|i\.e|vs|cf|etc|approx|resp|incl|no|fig|eq|sec|ca|z\.b|d\.h|bzw|dr|mr|ms|st|p|pp)"
+    r"|\b[a-z]|\d)\.\Z"
+)
+_CODE = lazy_regex(
+    r"[{};]\s*\Z|\A\s*(?:[$%>+]\s|@@|diff --git|index [0-9a-f]{6}|#include|#define|(?:import|from|def|class"
+    r"|func|fn|var|let|const|return|if|for"
+    r"|while)\b[^.]*[:;{(]\Z|//|/\*|\*/|at \S+\(|File \"|Traceback|\d+:\s|0x[0-9a-f]+"
+    r"|\[?\d{2,4}[-:]\d\d[-:]\d\d|E\s{2,}|\S+\(.*\)\s*;?\Z)"
+    r"|\A\s*[\w.-]+\s*[:=]{1,2}\s*\S+\Z|\A\S+\Z"
+)
+_SENTENCE_LIKE = lazy_regex(r"[^\W\d_]{2,}[,;:]? [^\W\d_]{2,}")
+_WORD = lazy_regex(r"[^\W\d_]{3,}|[一-鿿぀-ヿ가-힣]{2}")
+# Sections of pull request templates that say nothing about the project.
+_OTHER_SECTIONS = PrefilteredRegex(
+    r"(?:how (?:was|has|to|did|can)\b.*\btest|test(?:ing|ed)?(?: plan| steps| instructions| done| notes)?\b"
+    r"|verification|validation|check ?list|screenshots?"
+    r"|before / after|related|references?|links?|reviewers?|type of change|todo|to do|steps to reproduce"
+    r"|reproduc\w*|environment|ci\b"
+    r"|acknowledge?ments?|credits|thanks|contributors?|files (?:changed|modified|created|added)|new files"
+    r"|modified files|commits?|conflicts)",
+    re.IGNORECASE,
+)
+_CHATTER = PrefilteredRegex(
+    r"(?:thanks?\b|thank you|kudos|credits? to|cc @|ping @|@\w+|hat tip|sponsored|signed[- ]off|reviewed by"
+    r"|reported by|suggested by|discovered by"
+    r"|found by|spotted by|inspired by|co-?authored|all tests pass|tests? (?:pass|added|updated)"
+    r"|no functional changes?|nfc\b|no behaviou?r"
+    r"|address(?:es|ed|ing)? (?:(?:pr|review|code|copilot|reviewer|coderabbit)\w* )+|apply suggestions|(?:run"
+    r"|ran|fix|apply) (?:clippy|fmt|lint|format|prettier|black|ruff)\b"
+    r"|wip\b|typos?\b|(?:fix|fixed|fixes|correct) (?:a |some |the |more |few )*(?:typos?|lint\w*|tests?|ci"
+    r"|build|format\w*|conflicts?|warnings?|spelling|review\w*|nits?)\W*\Z"
+    r"|see (?:the )?(?:#|http|above|below|discussion|commit|pr\b|issue)|failed ci|ci failure|failure ci"
+    r"|\[?(?:ci|bot)\b.{0,20}\])",
+    re.IGNORECASE,
+)
+_BACK = PrefilteredRegex(
+    r"(?:this|that|these|those|it|its|they|them|their|he|she|then|also|but|and|or|so|hence|thus|therefore"
+    r"|however|otherwise|instead|which|such|the same|"
+    r"the (?:latter|former|other|first|second|reason)|both|neither|as a result|for example|e\.g|in that case"
+    r"|in this case|not|nor|only|even|never)\b",
+    re.IGNORECASE,
+)
+# What a next agent has to know: that something is not so or must not be, why, what was chosen over what, figures.
+_WEIGHTY = PrefilteredRegex(
+    r"\b(?:not|never|n['’]t|cannot|no longer|instead|rather than|must|always|only|avoid|because|since|so that"
+    r"|reason|caused?|due to|otherwise|unless"
+    r"|decid\w+|chose\w*|prefer\w*|deliberate\w*|intentional\w*|on purpose|tried|wrong|breaks?|broke|fail\w*"
+    r"|limit\w*|at most|at least|default\w*"
+    r"|nicht|nie|kein\w*|statt|weil|damit|pas|jamais|parce|car|au lieu|sino|nunca|porque|solo|en vez|não"
+    r"|nunca|не|нельзя|потому|вместо)\b|\d|不|因为|没有|ない",
+    re.IGNORECASE,
+)
+
+
+class Paragraph(Struct, frozen=True):
+    """A paragraph or list item as one line. `lead` introduces the list; `breaks` are where lines ended early."""
+
+    text: str
+    line: int = 0
+    heading: str = ""
+    is_item: bool = False
+    lead: str = ""
+
+
+class Passage(Struct, frozen=True):
+    text: str
+    line: int = 0
+    heading: str = ""
+
+
+def paragraphs(text: str) -> list[Paragraph]:
+    """The prose of a text, unwrapped: no code blocks, tables, quotations, trailers, checklists and addresses."""
+    collector = _Collector()
+    for number, line in enumerate(_without_comments(text).split("\n")[:_MOST_LINES], 1):
+        collector.add(number, line[:_LONGEST_LINE].rstrip())
+    return collector.finished()
+
+
+def _without_comments(text: str) -> str:
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if "<!--" in text:  # the same number of lines, so that line numbers hold
+        text = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
+    return text
+
+
+class _Collector:
+    """Sorts the lines of a text into paragraphs."""
+
+    def __init__(self) -> None:
+        self._done: list[Paragraph] = []
+        self._open: list[str] = []
+        self._line = 0
+        self._heading = ""
+        self._lead = ""
+        self._fence = ""
+        self._indent = -1  # of the list item that is open; -1 outside of lists
+        self._is_item = False
+        self._after_blank = True
+        self._is_skipped = False  # a quotation, a table or a checklist that goes on in the next line
+
+    def add(self, number: int, line: str) -> None:
+        mark = _FENCE.match(line) if "```" in line or "~~~" in line else None
+        if mark or self._fence:
+            self._close()
+            if mark and (not self._fence or mark[1].startswith(self._fence)):
+                is_inline = not self._fence and line.count(mark[1]) > 1
+                self._fence = "" if self._fence or is_inline else mark[1]
+            return
+        bare = line.strip()
+        if not bare:
+            self._close()
+            self._after_blank, self._is_skipped = True, False
+            return
+        self._take(number, line, bare)
+        self._after_blank = False
+
+    def _take(self, number: int, line: str, bare: str) -> None:
+        if self._is_underline(bare):
+            title = " ".join(self._open)
+            self._open = []
+            self._begin_section(title)
+        elif (bare[0] == "#" and (match := _HEADING.fullmatch(bare))) or (match := _LABEL.fullmatch(bare)):
+            self._close()
+            self._begin_section(match[1])
+        elif _RULE.fullmatch(bare) or self._is_no_prose(line, bare):
+            self._close()
+        elif match := _ITEM.fullmatch(line):
+            self._begin_item(number, match)
+        elif self._is_code(line):
+            self._close()
+        elif not self._is_skipped:
+            self._go_on(number, line, bare)
+
+    def _is_underline(self, bare: str) -> bool:
+        return (
+            len(self._open) == 1
+            and not self._is_item
+            and _UNDERLINE.fullmatch(bare) is not None
+            and len(bare) >= len(self._open[0]) - 2
+        )
+
+    def _begin_section(self, title: str) -> None:
+        self._heading, self._lead, self._indent = plain(title).rstrip(":"), "", -1
+        self._is_item = self._is_skipped = False
+
+    def _is_no_prose(self, line: str, bare: str) -> bool:
+        if bare[0] == ">" or _TABLE.fullmatch(line) or _BOX.match(line):
+            self._is_skipped = True
+            return True
+        return bool(_TRAILER.match(bare) or _FOOTNOTE.fullmatch(bare) or _ONLY_REFERENCES.fullmatch(bare))
+
+    def _begin_item(self, number: int, match: re.Match[str]) -> None:
+        indent = len(match[1].expandtabs(4))
+        if not self._is_item and self._open:
+            self._close(is_lead=True)
+        else:
+            self._close()
+        self._is_item, self._indent, self._line, self._is_skipped = True, indent, number, False
+        self._open = [match[3]]
+
+    def _is_code(self, line: str) -> bool:
+        """An indented block that is not part of a list item."""
+        indent = len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
+        if self._is_item and self._open:
+            return False
+        return indent >= 4 and indent > self._indent + 1 and (self._after_blank or not self._open)
+
+    def _go_on(self, number: int, line: str, bare: str) -> None:
+        if not self._open:
+            if self._is_item and line[0] != " ":
+                self._indent = -1
+            is_inner = self._indent >= 0 and line[0] == " "
+            self._is_item = is_inner
+            if not is_inner:
+                self._lead = ""
+            self._line = number
+        self._open.append(bare)
+
+    def _close(self, *, is_lead: bool = False) -> None:
+        text = plain(" ".join(self._open))
+        self._open = []
+        if not text:
+            return
+        if (is_lead or text.endswith(":")) and count_tokens(text) <= _LONGEST_LEAD and not self._is_item:
+            self._lead = text if text.endswith(":") else ""
+            if self._lead:
+                return
+        lead = self._lead if self._is_item else ""
+        self._done.append(Paragraph(text, self._line, self._heading, self._is_item, lead))
+
+    def finished(self) -> list[Paragraph]:
+        self._close()
+        return [paragraph for paragraph in self._done if not _OTHER_SECTIONS.match(paragraph.heading)]
+
+
+def plain(text: str) -> str:
+    """One line without emphasis, the targets of links and addresses; code spans stay."""
+    if "](" in text:
+        text = _LINK.sub(lambda match: "" if match[0][0] == "!" else match[1], text)
+    if "://" in text:
+        text = _ADDRESS.sub(r"\1", _GITHUB.sub(r"#\1", text))
+    if "**" in text or "__" in text:
+        text = _EMPHASIS.sub("", text)
+    if "<" in text:
+        text = _TAG.sub(lambda match: match[0] if "`" in text else "", text)
+    return " ".join(text.split())
+
+
+def sentences(text: str) -> list[str]:
+    """Split at ends of sentences: not after abbreviations and initials, not inside code, not before a small letter."""
+    if len(text) < 40:
+        return [text] if text else []
+    found: list[str] = []
+    start = 0
+    for end in _END.finditer(text):
+        following = text[end.end() : end.end() + 1]
+        head = text[start : end.start()]
+        if (
+            not following
+            or following.islower()
+            or head.count("`") % 2
+            or _NO_END.search(head.rstrip("\"'”’)]"))
+        ):
+            continue
+        found.append(text[start : end.end()].strip())
+        start = end.end()
+    if rest := text[start:].strip():
+        found.append(rest)
+    return found
+
+
+def passages(prose: Iterable[Paragraph], most: int = MOST_PASSAGES) -> list[Passage]:
+    """The passages of a text in their order; of too many those that weigh most."""
+    found: list[Passage] = []
+    for group in _grouped(prose):
+        found += _packed(group)
+    if len(found) > most:
+        ranked = sorted(range(len(found)), key=lambda at: (-weight(found[at].text), at))[:most]
+        found = [found[at] for at in sorted(ranked)]
+    return found
+
+
+def weight(text: str) -> int:
+    return 2 * bool(_WEIGHTY.search(text)) + (content_words(text) >= 6)
+
+
+def content_words(text: str) -> int:
+    """How many different words of a text say something."""
+    return len({word for word in _WORD.findall(text.casefold()) if word not in FILLER})
+
+
+def says_something(text: str) -> bool:
+    """Whether a sentence is more than thanks, a reference or a chore."""
+    return not _CHATTER.match(text) and not _ONLY_REFERENCES.fullmatch(text) and content_words(text) >= 2
+
+
+def _grouped(prose: Iterable[Paragraph]) -> Iterator[list[Paragraph]]:
+    """A paragraph, or the items of one list."""
+    group: list[Paragraph] = []
+    for paragraph in prose:
+        goes_on = (
+            group
+            and paragraph.is_item
+            and group[-1].is_item
+            and (paragraph.lead, paragraph.heading) == (group[-1].lead, group[-1].heading)
+        )
+        if group and not goes_on:
+            yield group
+            group = []
+        group.append(paragraph)
+    if group:
+        yield group
+
+
+def _packed(group: list[Paragraph]) -> Iterator[Passage]:
+    """Neighbouring sentences or items together, as long as they fit."""
+    lead = group[0].lead
+    room = MOST_TOKENS - count_tokens(lead)
+    parts: list[str] = []
+    line, used = group[0].line, 0
+
+    def flushed() -> Iterator[Passage]:
+        text = " ".join(parts) if not group[0].is_item else "; ".join(part.rstrip(".;,") for part in parts)
+        text = f"{lead} {text}" if lead else text
+        if content_words(text) >= _LEAST_WORDS:
+            yield Passage(text, line, group[0].heading)
+
+    for paragraph in group:
+        pieces = [paragraph.text] if paragraph.is_item else sentences(paragraph.text)
+        if paragraph.is_item and count_tokens(paragraph.text) > room:
+            pieces = sentences(paragraph.text)
+        for piece in pieces:
+            if not says_something(piece):
+                continue
+            for part in _fitting(piece, room):
+                size = count_tokens(part) + 1
+                if parts and (used + size > room or len(parts) >= _MOST_SENTENCES):
+                    yield from flushed()
+                    parts, used = [], 0
+                if not parts:
+                    line = paragraph.line
+                parts.append(part)
+                used += size
+    if parts:
+        yield from flushed()
+
+
+def _fitting(sentence: str, room: int) -> list[str]:
+    """The sentence, or its clauses if it is too long; what is longer still is cut."""
+    if count_tokens(sentence) <= room:
+        return [sentence]
+    clauses = re.split(
+        r"(?<=;)\s+|\s+(?=[–—] )|(?<=:)\s+|(?<=,)\s+(?=(?:but|so|and|which|because)\b)", sentence
+    )
+    fitting: list[str] = []
+    for clause in clauses:
+        if fitting and count_tokens(fitting[-1]) + count_tokens(clause) <= room:
+            fitting[-1] = f"{fitting[-1]} {clause}"
+        else:
+            fitting.append(clause)
+    return [cut_to(part, room) for part in fitting]

@@ -1,0 +1,252 @@
+"""Finds what a report leaves to do: lists and labels such as "Next steps", open boxes, and closing sentences.
+
+Structure and place decide where they can: an open box counts wherever it is, a list by its heading, and a sentence
+only where a message ends. A later report of the same session replaces what it did, not what it does not mention.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from holdfast.core.patterns import PrefilteredRegex, lazy_regex
+from holdfast.core.words import word_set
+from holdfast.model.memory import OpenItem, Owner
+from holdfast.sessions.own_words import own_words
+from holdfast.sessions.prose import (
+    LONGEST,
+    SHORTEST_ITEM,
+    ReportLine,
+    capitalised,
+    is_whole,
+    sentences,
+    stands_alone,
+)
+
+MOST_WORDS = 8  # of a heading; a longer line says something itself
+MOST_OTHERS = 2  # words of a heading that do not say "open"
+CLOSING = 4  # sentences at the end of a message in which a need may be stated
+FEWEST_OWN = 2
+_MET = 0.6  # share of an item's own words that a report about it has
+
+_HEAD_WORD = lazy_regex(r"[^\W_][\w'’-]*")
+# What a heading says about work that is not done, in the languages in which agents write.
+_OPEN = lazy_regex(
+    r"\bnext(?: up)?\b(?!\.?js)|\bremaining\b|\b(?:what|still|work) (?:still )?remains\b|\bto-?\s?dos?\b"
+    r"|\bfollow[- ]?ups?\b|\b(?:pending|outstanding|deferred|unfinished|unresolved|undone|incomplete|backlog|upcoming"
+    r"|postponed|parked|leftovers?|skipped)\b|\bto (?:be done|finish|continue)\b|\bcontinu(?:e|ing) (?:with|from)\b"
+    r"|\bfurther (?:work|steps?)\b|\bnot touched\b|\bout of scope\b|\bcoming up\b|\byet to come\b|\bon the list\b"
+    r"|\A(?:open |remaining )?gaps\b"
+    r"|\bnot (?:yet |been )*(?:done|started|implemented|covered|finished|tested|verified|included|addressed|wired)\b"
+    r"|\b(?:still|yet) (?:open|missing|needed|needs?|to|left|required)\b|\bloose ends?\b"
+    r"|\bopen (?:items?|issues?|tasks?|points?|work|threads?)\b|\bknown (?:issues?|gaps)\b"
+    r"|\b(?:what|things?|items?|tasks?|work)(?:['’]?s| is| are)? (?:still )?(?:left|missing)\b"
+    r"|\bleft (?:to|for|open|over|undone)\b|\bfor (?:later|tomorrow|another)\b|\bfuture (?:work|steps?|tasks?)\b"
+    r"|\bhand(?:ing)?[- ]?(?:over|off)\b|\bpick(?:ing)? (?:this |it )?up\b|\bfrom here\b"
+    r"|\bbefore (?:you |we |this |it |can |be )*(?:merg|releas|ship|deploy|land|go)\w*"
+    r"|\byou(?:['’]ll| will)? (?:still )?(?:need|must|should)\b|\baction (?:items?|required|needed)\b"
+    r"|\b(?:manual|required) (?:steps?|setup|actions?)\b"
+    r"|\bnächste|\boffene|\bnoch (?:zu|offen)|\bverbleib|\bausstehend|\bprochain|\breste\b|\bà faire|\bpróxim"
+    r"|\bpendiente|\bpor hacer|\bda fare|\bпредсто|\bосталось|\bследующ"
+    r"|下一步|待办|剩余|未完成|次の|残り|未対応|다음|남은",
+    re.IGNORECASE,
+)
+_OF_A_HEADING = word_set(
+    """a about action actions agent all an and any are concrete few for from here i immediate in into is issue issues it
+    items item list logical me merge merging my natural of on one open optional or our please points possible potential
+    priority recommended remaining required s session sessions setup some still steps step suggested tasks task team
+    that the them then things thing this to tomorrow up us we what whats who with work you your"""
+)
+_STATES = word_set("are was were has had works happens comes uses runs gets shows does")
+_BEGINS_A_TALE = word_set("on when after if during while how why")
+_LABELLED = lazy_regex(r"\A([^:.`]{3,48}?):\s+(\S.+)\Z", re.DOTALL)
+_SEVERAL = lazy_regex(r";\s+(?:and\s+)?|,?\s*\(\d\)\s+|\s+\d\)\s+")
+_NOTHING_LEFT = PrefilteredRegex(
+    r"\W*(?:none|n/a|nothing|no (?:pending|remaining|open|further|explicit|outstanding|specific|more)"
+    r"|all (?:tasks|done|items|complete))\b",
+    re.IGNORECASE,
+)
+_NOT_AN_ITEM = PrefilteredRegex(
+    r"let me know|would you like|do you want|feel free|if you(?:['’]d| would)? (?:like|want|prefer)|want me to"
+    r"|\bi can\b|happy to|\b(?:may|might) want to\b|\bshould (?:now|just) (?:work|pass|be)\b"
+    r"|\A(?:commit|push|merge|review|restart|re-?run|run|test|verify|try|open|create)\b.{0,32}\Z"
+    r"|\A(?:ready (?:to|for)\b|(?:tip|hint|note|optional(?:ly)?)\b\W|if (?:you|the|it|this)\b)"
+    r"|\b(?:these|this|the) (?:change|fix|pr|branch|diff)\w*\b.{0,10}\Z",
+    re.IGNORECASE,
+)
+_REPORTS = lazy_regex(  # reports of finished work among the open items
+    r"[^,;:`]{0,60}\b(?:confirmed|passed|succeeded|completed|found no|is clean|are clean)\b|[✅☑✔]",
+    re.IGNORECASE,
+)
+_NEXT_IS = lazy_regex(
+    r"\A(?:so |then |and )?(?:the |my |our |a )?(?:only |single )?(?:logical |natural |obvious |sensible )?"
+    r"(?:next (?:step|task|thing|move|piece)|remaining (?:work|step|task|piece|item)"
+    r"|what(?:['’]s| is)? (?:left|remains|next))"
+    r"s?\b[^.:]{0,30}?\b(?:is|are|would be|will be)\b:?\s+(?:to )?(\S.+)\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+_STILL_NEEDED = PrefilteredRegex(
+    r"\bstill (?:needs?|has to|have to|requires?|awaits?|waits?|to be)\b|\b(?:remains?|yet) to be \w"
+    r"|\bstill\b[^.]{1,80}\buntil\b|\b(?:is|are|has|have)(?: not|n['’]t) (?:\w+ ){0,3}yet\b|\bnot yet \w+(?:ed|n|t)\b"
+    r"|\bleft (?:for (?:later|a |the next|another|you)|to do)|\bin a follow-?up\b|\bfor a follow-?up\b"
+    r"|\byou(?:['’]ll| will)? (?:still )?(?:need to|must|have to)\b",
+    re.IGNORECASE,
+    words="still |remain|yet|left for|left to|follow|you",
+)
+_UNPROVEN = PrefilteredRegex(
+    r"\b(?:could(?: not|n['’]t)|can(?:not|['’]t)|(?:was|were)(?: not|n['’]t) able to|unable to"
+    r"|ha(?:ve|s)(?: not|n['’]t)) (?:be )?(?:been )?(?:run|verif\w+|test(?:ed)?|reproduced?|confirm(?:ed)?|tried)\b",
+    re.IGNORECASE,
+    words="not|n't|n’t|unable",
+)
+_DEPENDS = PrefilteredRegex(r"\b(?:if|unless|when|whenever|was failing|were failing)\b", re.IGNORECASE)
+_PROOF_ONLY = lazy_regex(r"(?:verify|test|check|run|confirm|ensure)\b", re.IGNORECASE)
+_TO_THE_PERSON = lazy_regex(
+    r"\byou(?:['’]ll| will)? (?:still )?(?:need|must|have to|should)\b|\A[^:]*\b(?:manual|your)\b",
+    re.IGNORECASE,
+)
+_CHORE = lazy_regex(
+    r"\A(?:run|re-?run|validate|verify|commit|push|review|check|test|open|create|format|lint)\b.*"
+    r"\b(?:tests?|lint\w*|commit|push|pr|pull request|changes|build|checks|review|suite|work)\W*\Z",
+    re.IGNORECASE,
+)
+_CLOSES = lazy_regex(r"\W*(?:then |finally )?(?:summari[sz]e|wrap up)\b", re.IGNORECASE)
+_NUMBERED = lazy_regex(r"\A\W*(?:(?:task|step|phase)\s+)?\d+\W+", re.IGNORECASE)
+_PLAIN_WORD = lazy_regex(r"[^\W_]+")
+_GO_AHEAD = 3  # own words; a shorter answer to a list of steps accepts all of it
+# Words of the routine steps that end any work. A to-do that names anything else is not routine.
+_OF_ANY_WORK = frozenset(
+    re.findall(
+        r"\w+",
+        """a all and any branch build changes check checks ci commit coverage create draft end final finally focused
+        for format full gate gates github green install it lint linter linting live local main mark merge on open
+        origin package pass pr prs pull push quality ready rebase relevant remote request rerun review run squash
+        suite summary targeted test testing tests the then to type typecheck typechecks validate validation
+        verification verify wait with work""",
+    )
+)
+
+
+def is_chore(text: str) -> bool:
+    """Whether a to-do is a routine step of any work (run the tests, commit) and not worth handing over."""
+    if _NOT_AN_ITEM.search(text) or _CHORE.search(text) or _CLOSES.match(text):
+        return True
+    words = _PLAIN_WORD.findall(_NUMBERED.sub("", text).casefold())
+    return bool(words) and all(word in _OF_ANY_WORK for word in words)
+
+
+@lru_cache(maxsize=256)  # called for every line below the heading
+def heads_open_items(heading: str) -> bool:
+    """Whether a heading or label says that what follows is not done: "Remaining", "What's left", "Next for the API"."""
+    words = _HEAD_WORD.findall(heading.casefold())
+    if not 0 < len(words) <= MOST_WORDS or words[0] in _BEGINS_A_TALE or not _STATES.isdisjoint(words[1:]):
+        return False
+    if (match := _OPEN.search(heading)) is None:
+        return False
+    others = _HEAD_WORD.findall(f"{heading[: match.start()]} {heading[match.end() :]}".casefold())
+    return sum(word not in _OF_A_HEADING for word in others) <= MOST_OTHERS
+
+
+def lists_open_items(statement: ReportLine) -> bool:
+    if _label_of(statement.text)[0]:
+        return True
+    return bool(statement.heading) and (
+        heads_open_items(statement.heading)
+        or (bool(statement.section) and heads_open_items(statement.section))
+    )
+
+
+def open_items(said: Sequence[ReportLine], at: float | None) -> list[OpenItem]:
+    """What a report leaves open, each thing once, in its order."""
+    texts: dict[str, Owner] = {}
+    last_prose = [statement for statement in said if not statement.item][-CLOSING:]
+    listed_under: set[str] = set()
+    labels: set[str] = set()  # of a paragraph the first sentence is enough
+    for statement in said:
+        if statement.done or statement.depth > 1:
+            continue
+        if statement.item and lists_open_items(statement):
+            listed_under.add(statement.heading)
+        under = lists_open_items(statement) and (statement.item or statement.heading not in listed_under)
+        candidates: Iterable[str] = ()
+        if under or (statement.box and not _PROOF_ONLY.match(statement.text)):
+            candidates = _listed(statement) if not statement.label or statement.label not in labels else ()
+            labels.add(statement.label)
+        elif any(statement is other for other in last_prose):
+            candidates = _needed(statement.text)
+        for text in candidates:
+            if _is_item(text):
+                texts.setdefault(text, _owner(f"{statement.heading}: {text}"))
+    return [OpenItem(text=text, owner=owner, at=at) for text, owner in texts.items()]
+
+
+def _listed(statement: ReportLine) -> Iterator[str]:
+    """The items of a line below an open heading, or after an open label."""
+    if statement.label and heads_open_items(statement.section) and not heads_open_items(statement.heading):
+        # "### What's left", then "**Manual check.** It needs a person": the label is the item.
+        if own_words(statement.label):
+            yield f"{statement.label.rstrip('.')}: {statement.text}".rstrip(" .")
+        return
+    label, text = _label_of(statement.text)
+    if not statement.item and not label and (statement.text[0].islower() or not _may_stand(statement.text)):
+        return
+    for part in _SEVERAL.split(text) if label else (text,):
+        yield part.strip(" .,")
+
+
+def _label_of(text: str) -> tuple[str, str]:
+    """The label "Next: …" of a sentence and what follows it; ('', text) where there is none."""
+    if ":" in text[:50] and (match := _LABELLED.match(text)) and heads_open_items(match[1]):
+        return match[1], capitalised(match[2])
+    return "", text
+
+
+def _may_stand(text: str) -> bool:
+    return stands_alone(text) or (is_whole(text) and len(own_words(text)) > FEWEST_OWN)
+
+
+def _needed(text: str) -> Iterator[str]:
+    """What a closing sentence says is still to be done, or was not proved."""
+    if match := _NEXT_IS.match(text):
+        yield capitalised(match[1]).rstrip(" .")
+    elif "?" in text or _DEPENDS.search(text):
+        return
+    elif (_STILL_NEEDED.search(text) or _UNPROVEN.search(text)) and _may_stand(text):
+        yield text.rstrip(" .")
+
+
+def states_a_need(text: str) -> bool:
+    """Whether a sentence says that something is still to be done."""
+    return _STILL_NEEDED.search(text) is not None and not _DEPENDS.search(text)
+
+
+def _is_item(text: str) -> bool:
+    if not SHORTEST_ITEM <= len(text) <= LONGEST or text[-1] in ":?" or text.count(" ") < 2:
+        return False
+    if _NOTHING_LEFT.match(text) or _NOT_AN_ITEM.search(text) or text.count("`") % 2:
+        return False
+    return not _REPORTS.match(text) and bool(own_words(text))
+
+
+def _owner(text: str) -> Owner:
+    return "user" if _TO_THE_PERSON.search(text) else "agent"
+
+
+def remaining(items: Iterable[OpenItem], *said: str, asked: str | None = None) -> list[OpenItem]:
+    """The items that a later turn did not settle: it was not told to go ahead with all, and does not speak of them.
+
+    `said` is the report of the turn and its commits, `asked` what the person answered to the list, None if nothing
+    was changed since.
+    """
+    if asked is not None and len(own_words(asked)) < _GO_AHEAD:
+        return []
+    lines = [line for text in (*said, asked or "") for line in text.splitlines()]
+    texts = [sentence for line in lines for sentence in sentences(line)]
+    return [item for item in items if not any(speaks_of(text, item.text) for text in texts)]
+
+
+def speaks_of(text: str, item: str) -> bool:
+    """Whether a sentence is about an item: it has most of the item's own words."""
+    wanted = own_words(item)
+    return bool(wanted) and len(wanted & own_words(text)) >= max(_MET * len(wanted), min(2, len(wanted)))
