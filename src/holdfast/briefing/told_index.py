@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.stopwords import ENGLISH, OTHER_LANGUAGES
 from holdfast.core.words import words
 from holdfast.hooks.telling import FORMAT, IMPACT, NAME, USUAL_LENGTHS, impact
@@ -25,7 +26,7 @@ CREATE TABLE word (word TEXT PRIMARY KEY, weight REAL NOT NULL, sources BLOB NOT
 CREATE TABLE source (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, at REAL, title TEXT NOT NULL,
     who TEXT NOT NULL, project TEXT NOT NULL, branches TEXT NOT NULL, everywhere REAL, turns TEXT NOT NULL,
-    stamp TEXT NOT NULL);
+    worth REAL NOT NULL, vector BLOB NOT NULL, stamp TEXT NOT NULL);
 CREATE TABLE line (
     source INTEGER NOT NULL, position INTEGER NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, status TEXT NOT NULL,
     who TEXT NOT NULL, worth REAL NOT NULL, until REAL, text TEXT NOT NULL, words TEXT NOT NULL,
@@ -35,7 +36,9 @@ RARE = 9.0  # the weight of a word that the background does not know
 _MOST_TURNS = 200
 _MOST_WORDS = 400  # of one turn
 _AT_ONCE = 500
+_EMBEDDED = 256  # sources whose vectors are made together
 _BACKGROUND = "background.txt"
+_NUMBER = lazy_regex(r"\d+")
 
 
 class ToldIndex:
@@ -69,7 +72,7 @@ class ToldIndex:
         (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM source").fetchone()
         postings: dict[str, array[int]] = defaultdict(lambda: array("I"))
         number, size = int(last), 0
-        for number, source in enumerate(sources, number + 1):
+        for number, (source, vector) in enumerate(_with_vectors(sources), number + 1):
             self.remove([source.id])
             turns = [_words(turn) for turn in source.turns[:_MOST_TURNS]]
             counts = Counter(word for turn in turns for word in turn)
@@ -78,7 +81,8 @@ class ToldIndex:
                 postings[word].extend((number, impact(count, length, USUAL_LENGTHS[source.kind])))
             size += len(counts)
             self._db.execute(
-                "INSERT INTO source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", _row(number, source, turns)
+                "INSERT INTO source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                _row(number, source, turns, vector),
             )
             self._db.executemany("INSERT INTO line VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", _lines(number, source))
             if size > 2_000_000:
@@ -158,16 +162,47 @@ def _create(path: Path) -> None:
         db.execute("COMMIT")
 
 
-def _row(number: int, source: Source, turns: Sequence[Sequence[str]]) -> tuple[object, ...]:
+def _with_vectors(sources: Iterable[Source]) -> Iterator[tuple[Source, bytes]]:
+    """Each source with the vector of what it may be told in."""
+    from holdfast.search.embed.static import StaticTable
+
+    table: StaticTable | None = None
+    batch: list[Source] = []
+
+    def embedded() -> Iterator[tuple[Source, bytes]]:
+        nonlocal table
+        if batch:
+            table = table or StaticTable()
+            texts = [" ".join([source.title, *map(_text, _agreed(source))]) for source in batch]
+            yield from zip(batch, table.embed(texts), strict=True)
+            batch.clear()
+
+    for source in sources:
+        batch.append(source)
+        if len(batch) == _EMBEDDED:
+            yield from embedded()
+    yield from embedded()
+
+
+def _agreed(source: Source) -> list[Statement]:
+    return [statement for statement in source.statements if statement.status == "agreed"]
+
+
+def _text(statement: Statement) -> str:
+    return statement.text
+
+
+def _row(number: int, source: Source, turns: Sequence[Sequence[str]], vector: bytes) -> tuple[object, ...]:
     found_by = "\n".join(" ".join(dict.fromkeys(turn[:_MOST_WORDS])) for turn in turns)
     branches = "\n".join(source.branches)
     identity = (number, source.id, source.kind, source.at, source.title, source.who, source.project)
-    return (*identity, branches, source.everywhere_from, found_by, source.stamp)
+    worth = sum(statement.worth for statement in _agreed(source))
+    return (*identity, branches, source.everywhere_from, found_by, worth, vector, source.stamp)
 
 
 def _lines(number: int, source: Source) -> Iterator[tuple[object, ...]]:
     for position, statement in enumerate(source.statements):
-        text = told_text(statement)
+        text = told_text(statement, source)
         until = None if statement.stamp is None else statement.stamp.wall
         until = until if statement.status == "superseded" else None
         yield (
@@ -180,14 +215,14 @@ def _lines(number: int, source: Source) -> Iterator[tuple[object, ...]]:
             statement.worth,
             until,
             text,
-            " ".join(dict.fromkeys(_words(text))),
+            " ".join(dict.fromkeys((*_words(text), *_NUMBER.findall(text)))),
         )
 
 
-def told_text(statement: Statement) -> str:
+def told_text(statement: Statement, source: Source) -> str:
     """A statement as it stands in a line: with the question that it answers, where it has one."""
     text = " ".join(statement.text.split())
-    subject = " ".join(statement.subject.split())
+    subject = " ".join(statement.subject.split()) if source.kind == "session" else ""
     return f"{subject} → {text}" if subject else text
 
 

@@ -11,13 +11,11 @@ import msgspec
 from holdfast.briefing.told_index import ToldIndex, open_told
 from holdfast.core.errors import HoldfastError
 from holdfast.core.hashes import blake2b
-from holdfast.core.place import is_checkout, stamp
-from holdfast.memory.decisions import SessionPassages
+from holdfast.core.place import stamp
+from holdfast.memory.decisions import SessionPassages, passage_statement
 from holdfast.memory.read import known_projects
 from holdfast.memory.store import MemoryStore
-from holdfast.model.memory import Passage
 from holdfast.model.source import Source
-from holdfast.model.statement import Stamp, Statement
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
@@ -106,32 +104,13 @@ def _sources(project: Project, name: str, fresh: list[tuple[SessionPassages, str
             branches=branches,
             everywhere_from=None if section.at is None else section.at + _BRANCH_DAYS * 86_400.0,
             turns=tuple(texts),
-            statements=tuple(_statement(passage, section) for passage in section.passages),
+            statements=tuple(passage_statement(passage, section) for passage in section.passages),
             stamp=digest,
         )
 
 
-def _statement(passage: Passage, section: SessionPassages) -> Statement:
-    superseded = passage.until is not None
-    return Statement(
-        id=passage.id,
-        kind=passage.kind,
-        status="superseded" if superseded else passage.status,
-        text=passage.text,
-        subject=passage.question,
-        who=passage.by,
-        basis="person" if passage.by == "user" else "agent",
-        stamp=None if section.at is None else Stamp(passage.until if superseded else section.at),
-        session=section.session,
-        branch=section.branch,
-        worth=passage.worth / 100,
-    )
-
-
 def _take_in_git(machine: Machine, project: Project, index: ToldIndex) -> None:
     """Commits and documents of the checkout. Those of others count once `init` was answered here."""
-    if not is_checkout(project.root):
-        return
     from holdfast.knowledge.commit_memory import CommitsRead, commit_sources, own_emails
     from holdfast.knowledge.document_memory import DocumentsRead, document_sources
 

@@ -12,6 +12,7 @@ import math
 import os
 
 from holdfast.core.words import words
+from holdfast.hooks.meaning import cosine, vector_of
 from holdfast.hooks.start_lines import count_tokens
 
 TYPE_CHECKING = False  # importing it from `typing` would load that module
@@ -34,14 +35,15 @@ _TWO = 2  # small words of another language that show a prompt to be in it
 
 # The model: log-odds that a source is what the prompt is about, against none being it (scripts/train_telling.py).
 WEIGHTS = {
-    "found": 0.42, "close": 0.95, "rest": 0.40, "close share": 2.2, "share": 1.0, "best": 0.0, "words": 0.05,
-    "prompt": -1.2, "session": 0.0, "worth": 0.5,
+    "found": -0.384, "close": 2.214, "rest": 1.135, "close share": -3.768, "share": 1.48, "best": 5.443,
+    "words": -0.408, "prompt": -1.959, "session": -3.641, "worth": 2.278, "meaning": 11.245,
 }  # fmt: skip
-NONE = 5.0
-FLOOR, LATER_FLOOR = 0.5, 0.7
+NONE = 9.586
+# At this floor one in twenty prompts about other repositories is told something (docs/benchmarks.md has the curve).
+FLOOR, LATER_FLOOR = 0.17, 0.4
 SECOND = 0.4  # share of the best source's probability that another one needs
 
-LONGEST_LINE = 90  # tokens
+LONGEST_LINE = 120  # tokens
 MARK_TOKENS = 16  # of a line's source
 _NEW = 0.35  # share of a passage's words that must be new
 _DAY = 86_400.0
@@ -92,6 +94,8 @@ class Telling:
         self._branch, self._project, self._now = branch, project, now
         meta = dict(db.execute("SELECT key, value FROM meta WHERE key IN ('sources', 'empty', 'languages')").fetchall())
         self._sources = int(meta["sources"])
+        self._prompt = prompt[:_LONGEST_PROMPT]
+        self._meaning: list[int] | None = None
         self._postings: dict[str, bytes] = {}
         self.weights: dict[str, float] = {}
         self._weigh(set(_words(prompt[:_LONGEST_PROMPT], meta)))
@@ -136,6 +140,7 @@ class Telling:
     def _close(self, scores: dict[int, float], total: float) -> list[Found]:
         """The best sources of each kind, with how close together the words of the prompt stand in them."""
         found: list[Found] = []
+        self._meaning = vector_of(self._prompt)
         looked = {"session": 0, "commit": 0, "document": 0}
         ordered = sorted(scores, key=lambda number: -scores[number])
         for start in range(0, len(ordered), 50):
@@ -144,7 +149,7 @@ class Telling:
             rows = {
                 row[0]: row
                 for row in self._db.execute(
-                    "SELECT number, id, kind, at, title, who, project, branches, everywhere, turns FROM source "
+                    "SELECT number, id, kind, at, title, who, project, branches, everywhere, turns, worth, vector FROM source "
                     f"WHERE number IN ({marks})",
                     part,
                 ).fetchall()
@@ -177,7 +182,7 @@ class Telling:
         shared = sorted(set().union(*turns), key=lambda word: -asked[word])
         whole = sum(asked[word] for word in shared)
         best = asked[shared[0]] if shared else 0.0
-        worth = self._worth(row[0])
+        worth = float(row[10])
         evidence = {
             "found": math.sqrt(score),
             "close": math.sqrt(close),
@@ -189,16 +194,11 @@ class Telling:
             "prompt": math.log(1 + total),
             "session": float(row[2] == "session"),
             "worth": math.log(1 + worth),
+            "meaning": 0.0 if self._meaning is None else cosine(self._meaning, row[11]),
         }
         one = Found(row[:6], evidence, shared)
         one.odds = sum(WEIGHTS[name] * value for name, value in evidence.items()) if worth else -99.0
         return one
-
-    def _worth(self, number: object) -> float:
-        rows = self._db.execute(
-            "SELECT sum(worth) FROM line WHERE source = ? AND status = 'agreed'", (number,)
-        ).fetchall()
-        return float(rows[0][0] or 0.0)
 
     # --- lines ---------------------------------------------------------------------------------------------
 
@@ -258,8 +258,7 @@ class Telling:
                 new = len(said - known)
                 if new < _NEW * len(said):
                     continue
-                fits = 1.0 + sum(self.weights.get(word, 0.0) for word in said) / 40.0
-                gain = float(row[4]) ** 1.5 * new * fits * (0.5 + row[0] / size) / (len(said) + 3) ** 0.6
+                gain = float(row[4]) ** 2 * new * (1 + 0.5 * row[0] / size) / (count_tokens(str(row[6])) + 4)
                 if gain > value:
                     best, value = row, gain
             if best is None:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.tokens import cut_to
 from holdfast.model.memory import Passage
+from holdfast.model.statement import Stamp, Statement
 from holdfast.store import line_grammar as md
 from holdfast.store.line_grammar import Problem
 
@@ -147,3 +148,24 @@ def _bullets(lines: Sequence[str], session: str) -> Iterator[tuple[int, Passage 
             yield number, md.PASSAGE.parse(line[2:], {"session": session})
         except (ValueError, OverflowError):
             yield number, None
+
+
+def passage_statement(passage: Passage, section: SessionPassages, project: str = "") -> Statement:
+    """A passage as a statement of its session."""
+    superseded = passage.until is not None
+    at = passage.until if superseded else section.at
+    return Statement(
+        id=passage.id,
+        kind=passage.kind,
+        status="superseded" if superseded else passage.status,
+        text=passage.text,
+        subject=passage.question,
+        who=passage.by,
+        basis="person" if passage.by == "user" else "agent",
+        stamp=None if at is None else Stamp(at),
+        session=section.session,
+        project=project,
+        branch=section.branch,
+        source=f"{FOLDER}/{month_of(section.at)}.md",
+        worth=passage.worth / 100,
+    )

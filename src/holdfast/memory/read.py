@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from holdfast.core.errors import HoldfastError
 from holdfast.memory.current import Current, CurrentFile
+from holdfast.memory.decisions import SessionPassages, passage_statement
 from holdfast.memory.reference import Reference
 from holdfast.memory.store import MemoryStore
 from holdfast.model.memory import LogEntry, OpenItem, Question
@@ -83,6 +84,17 @@ class ProjectMemory:
         """The sessions in the logs, without the archive."""
         return ((name, entry) for name, entries in self._each(MemoryStore.latest) for entry in entries)
 
+    def passages(self) -> Iterator[tuple[str, SessionPassages]]:
+        """What each session settled and found, with the name of its project."""
+        for store in self._stores:
+            for path in store.months():
+                try:
+                    file = self._once(lambda store, path=path: store.decisions(path), store, path.name)  # type: ignore[misc]
+                except self._left_out:
+                    continue
+                for section in file.sections:
+                    yield store.name, section
+
     def statements(self, *kinds: StatementKind) -> Iterator[Statement]:
         """All statements of these kinds, each kind from the file that is canonical for it."""
         for name, reference in self.references() if {"fact", "decision"} & {*kinds} else ():
@@ -92,6 +104,10 @@ class ProjectMemory:
                 yield statement.with_status(status if known_fact.retired_at is None else "retired")
             for decision in reference.decisions if "decision" in kinds else ():
                 yield statement_of(decision, name, "reference.md")
+        for name, section in self.passages():
+            for passage in section.passages:
+                if passage.kind in kinds:
+                    yield passage_statement(passage, section, name)
         for name, question in self.questions() if "answer" in kinds else ():
             yield statement_of(question, name, "open-questions.md")
         for name, entry in self.entries() if {"finding", "dead_end"} & {*kinds} else ():
@@ -115,8 +131,8 @@ class ProjectMemory:
                 continue
             yield store.name, parsed
 
-    def _once(self, read: Callable[[MemoryStore], T], store: MemoryStore) -> T:
-        key = (read, store.name)
+    def _once(self, read: Callable[[MemoryStore], T], store: MemoryStore, part: str = "") -> T:
+        key = (part or read, store.name)
         if key not in self._parsed:
             self._parsed[key] = read(store)
         parsed: T = self._parsed[key]

@@ -254,11 +254,8 @@ class DistilledSession(Struct, frozen=True, kw_only=True):
     harvest: Harvest = Harvest()
     experience: Experience = Experience()
     named: tuple[tuple[str, str], ...] = ()  # a file, and the names that were written into it
-<<<<<<< HEAD
     passages: tuple[Passage, ...] = ()
-=======
     summary: str = ""  # what was done, in a sentence or two
->>>>>>> c89f5d05fc040ab82b30b46d41e08aa585887fc1
 
 
 class Lived(Struct, frozen=True, kw_only=True):

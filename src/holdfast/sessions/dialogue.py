@@ -23,13 +23,7 @@ MOST_SENTENCES = 30  # of one message
 LONGEST_SENTENCE = 420
 _SHORTEST = 12  # a shorter one belongs to the sentence after it
 # The lookbehind follows the blank: a pattern that begins with a character set is several times as fast.
-<<<<<<< HEAD
 _END = lazy_regex(r"\s(?<=[.!?…].)(?<!e\.g\..)(?<!i\.e\..)(?<!vs\..)(?<!etc\..)(?<!approx\..)\s*|(?<=[。！？])")
-=======
-_END = lazy_regex(
-    r"\s(?<=[.!?;…].)(?<!e\.g\..)(?<!i\.e\..)(?<!vs\..)(?<!etc\..)(?<!approx\..)\s*|(?<=[。！？])"
-)
->>>>>>> c89f5d05fc040ab82b30b46d41e08aa585887fc1
 _NOISE = lazy_regex(r"\[(?:image|request interrupted|pasted)[^\]\n]{0,80}\]|<[^<>\n]{1,80}>")
 
 
