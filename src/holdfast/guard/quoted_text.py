@@ -68,6 +68,11 @@ _ORDERS = PrefilteredRegex(
     r"|ignora (?:todas )?(?:las|le) (?:instrucciones|istruzioni)|игнорируй\w* (?:все )?(?:предыдущие|прежние)"
     r"|忽略(?:之前|以上|所有|先前)|無視して",
     re.IGNORECASE,
+    words="ignor|disregard|forget|overrid|bypass|overrul|instruction|directive|order|you |you'|you’|attention"
+    "|note|notice|message|reminder|hint|warning|dear|hey|hello|important|ai agent|ai assist|ai model"
+    "|ai review|ai tool|llm|coding|code|automated|autonomous|claude|copilot|codex|gemini|chatgpt"
+    "|assistant|agent|the model|the ai|always|first|immediately|before|from now|please|do not|without"
+    "|curl|wget|base64|rm -r|eval|chmod|chown|игнорируй|忽略|無視",
 )
 # Role marks of a conversation at the start of a line; `system: restart on failure` is an ordinary subject.
 _ROLE = lazy_regex(
@@ -83,15 +88,19 @@ _WORD = lazy_regex(r"\w+")
 
 def is_hostile(text: str) -> bool:
     """Whether a text orders its reader about, imitates a host or holdfast, or hides something."""
-    if text.isascii():
-        plain = text
-    else:
+    plain = text
+    if not text.isascii():
         plain = unicodedata.normalize("NFKC", text)
         if has_hidden(text) or _is_disguised(plain):
             return True
-    if any(why_line_refused(line) for line in text.split("\n")) or imitates(plain):
+    if not _is_unmarked(text) and any(why_line_refused(line) for line in text.split("\n")):
         return True
-    return bool(_ORDERS.search(" ".join(plain.split())) or _ROLE.search(plain))
+    return imitates(plain) or bool(_ORDERS.search(" ".join(plain.split())) or _ROLE.search(plain))
+
+
+def _is_unmarked(text: str) -> bool:
+    """Whether a text has none of the characters that marks are made of; most have none."""
+    return text.isascii() and text.isprintable() and "<" not in text and "[" not in text
 
 
 def _is_disguised(text: str) -> bool:

@@ -21,7 +21,8 @@ from holdfast.knowledge.passages import (
 
 MOST_ENTRIES = 60
 _NAME = lazy_regex(
-    r"(?i)(?:^|/)(?:change[-_ ]?logs?|changes|history|news|release[-_ ]?notes|releases)(?:\.(?:md|markdown|rst|txt))?$"
+    r"(?i)(?:^|/)(?:change[-_ ]?logs?|changes|history|news|release[-_ ]?notes|releases)(?:\.(?:md|markdown"
+    r"|rst|txt))?$"
 )
 _VERSION = r"(?:\[?(?:[\w@/.-]+[ @])?v?(\d+\.\d+[\w.+-]*)\]?|\[?(unreleased|upcoming|next|dev\w*|main)\]?)"
 _HEADING = lazy_regex(rf"(?i)#{{1,3}}\s+(?:(?:version|release)\s+)?{_VERSION}\b(.*)")
@@ -34,8 +35,10 @@ _CREDIT = lazy_regex(
     r"\(thanks.*\)|in #\d+\.?|\(?@[\w-]+\)?)\s*$"
 )
 _REFERENCES = lazy_regex(
-    r"(?i)\s*[(\[](?:(?:see|closes|fixes|refs?|pr|issue|gh)?[\s:]*(?:[\w./-]*[#!]\d+|[0-9a-f]{7,40}|GH-\d+|bpo-\d+)[\s,;/&]*)+[)\]]\s*"
+    r"(?i)\s*[(\[](?:(?:see|closes|fixes|refs?|pr|issue|gh)?[\s:]*(?:[\w./-]*[#!]\d+|[0-9a-f]{7,40}|GH-\d+"
+    r"|bpo-\d+)[\s,;/&]*)+[)\]]\s*"
 )
+_EMPTY = lazy_regex(r"\s*[(\[][\s,]*[)\]]|(?<!\w)\*(?=\()|(?<=\))\*")
 _LEADING_REFERENCE = lazy_regex(r"^(?:\[?[\w./-]*[#!]\d+\]?|\[?[0-9a-f]{7,40}\]?)[:\s-]+(?=\S)")
 
 
@@ -103,7 +106,7 @@ def _number(version: str) -> tuple[int, ...]:
 def _tidied(paragraph: Paragraph) -> Paragraph:
     """An entry without the numbers and thanks around it."""
     text = _LEADING_REFERENCE.sub("", paragraph.text)
-    text = _CREDIT.sub("", _REFERENCES.sub(" ", text)).strip()
+    text = _EMPTY.sub("", _CREDIT.sub("", _REFERENCES.sub(" ", text))).strip()
     heading = paragraph.heading.strip("* ")
     is_named = paragraph.is_item and 0 < len(heading) <= 30
     lead = f"{heading}:" if is_named else paragraph.lead

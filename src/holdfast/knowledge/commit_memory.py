@@ -19,10 +19,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from holdfast.core.hashes import blake2b
-from holdfast.guard.quoted_text import Clean, cleaned_all
-from holdfast.knowledge.commit_authors import is_bot
-from holdfast.knowledge.commit_log import (
+from holdfast.core.git_history import (
     Branches,
     Commit,
     CommitLog,
@@ -33,7 +30,10 @@ from holdfast.knowledge.commit_log import (
     shallow_mark,
     shas_between,
 )
-from holdfast.knowledge.commit_log import own_emails as own_emails
+from holdfast.core.git_history import own_emails as own_emails
+from holdfast.core.hashes import blake2b
+from holdfast.guard.quoted_text import Clean, cleaned_all
+from holdfast.knowledge.commit_authors import is_bot
 from holdfast.knowledge.commit_reverts import RevertFinder, Reverts, reverted_by
 from holdfast.knowledge.commit_texts import FORMAT, CommitText, message_of, source_id, source_of
 from holdfast.model.source import Source
@@ -162,8 +162,7 @@ class _Reader:
         names = cleaned_all([commit.name for commit, _ in batch], self.clean)
         sources: list[Source] = []
         for (commit, place), message, name in zip(batch, messages, names, strict=True):
-            clean_commit = msgspec.structs.replace(commit, message=message, name=name)
-            if source := source_of(clean_commit, place):
+            if source := source_of(commit._replace(message=message, name=name), place):
                 sources.append(source)
         return self._redacted(sources)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from holdfast.core.git_history import Commit, commit_titled, full_sha, merged_by
 from holdfast.core.patterns import lazy_regex
-from holdfast.knowledge.commit_log import Commit, commit_titled, full_sha, merged_by
 
 # Git's own sentence. `This partially reverts …` takes back a part, and nothing says which.
 _REVERTS = lazy_regex(r"(?m)^[ \t>*-]*This reverts commits?\s+((?:[0-9a-f]{7,64}\b[\s,;.]*(?:and\s+)?)+)")

@@ -6,14 +6,14 @@ import re
 
 from msgspec import Struct
 
+from holdfast.core.git_history import Commit
 from holdfast.core.hashes import blake2b
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.core.tokens import cut_to
 from holdfast.guard.quoted_text import is_hostile, safe_name
 from holdfast.knowledge.commit_authors import is_empty_subject, is_generated
-from holdfast.knowledge.commit_log import Commit
 from holdfast.knowledge.commit_reverts import without_request
-from holdfast.knowledge.passages import Passage, content_words, paragraphs, passages, plain
+from holdfast.knowledge.passages import Passage, content_words, paragraphs, passages, plain, weight
 from holdfast.model.memory import content_id
 from holdfast.model.source import Source
 from holdfast.model.statement import Stamp, Statement, StatementKind, Status
@@ -28,16 +28,26 @@ _PLAIN_MERGE = lazy_regex(
     r"|master|main|develop|upstream|from|up|into|'|\S+ into)\b"
     r"|merge branch|merged in |merged? (?:pr|mr) ?[#!]?\d+\b|automatic merge|auto-?merge)"
 )
+_NOTHING_SAID = lazy_regex(r"\A(?:[\W_]*\n)+")  # lines before the subject that hold no letter
+_FIXES = lazy_regex(
+    r"(?i)(?:[\w()/.-]+: *)?(?:fix(?:e[sd])?|bug ?fix(?:es)?|hot ?fix|bug|issue|close[sd]?|resolve[sd]?)\b"
+)
+_UPKEEP = lazy_regex(
+    r"(?i)(?:docs?|style|chore|ci|build|test|tests|release|typo)(?:\([^)]*\))?!?:|(?:update|fix"
+    r"|improve) (?:the )?(?:readme|docs|documentation)"
+)
 _MERGE_LIST = lazy_regex(r"^(?:[*#]|conflicts?:?\W*$|\S+ \(\d+\):?$)", re.IGNORECASE)
 # A subject that holds by itself: a rule, a choice, a limit, a reason.
 _STATES = PrefilteredRegex(
-    r"\b(?:instead of|rather than|in favou?r of|not|never|always|only|no longer|don['’]?t|must|should|because"
+    r"(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\bdoes )(?<!\bdid )(?<!\bcan )(?<!\bcould )(?<!\bhas"
+    r" )(?<!\bhave )(?<!\bwill )\bnot\b"
+    r"|\b(?:instead of|rather than|in favou?r of|never|always|only|no longer|don['’]?t|must|should|because"
     r"|since|so that|to avoid|to prevent|unless"
-    r"|by default|default to|at most|at least|up to|limit\w*|require\w*|forbid\w*|disallow|reject\w*"
+    r"|by default|default to|at most|at least|up to|limit\w*|requires?|required|forbid\w*|disallow|reject\w*"
     r"|refuse\w*|revert\w*|drop(?:s|ped)? support"
     r"|deprecat\w*|replace\w*|switch\w* (?:to|from)|migrat\w+ (?:to|from)|prefer\w*|treat\w* \w+|stop\w*"
     r"|nicht|statt|nur|kein\w*|au lieu|sans|pas"
-    r"|en vez|solo|sin|não)\b|\d+ ?(?:%|ms|s|sec\w*|min\w*|hours?|days?|kb|mb|gb|x|times)\b|->|→|=>|不|改为",
+    r"|en vez|solo|sin|não)\b|\d+ ?(?:%|ms|s|sec\w*|min\w*|hours?|days?|kb|mb|gb|x|times)\b|不|改为",
     re.IGNORECASE,
 )
 _CAUSE = PrefilteredRegex(
@@ -73,7 +83,8 @@ class Message(Struct, frozen=True):
 
 
 def message_of(text: str) -> Message:
-    first, _, rest = text.replace("\r\n", "\n").replace("\r", "\n").strip().partition("\n")
+    text = _NOTHING_SAID.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    first, _, rest = text.strip().partition("\n")
     first = " ".join(first.split())
     following, _, after = rest.partition("\n")
     # A subject that was wrapped goes on in small letters; anything else below it is the body.
@@ -112,7 +123,7 @@ def source_of(commit: Commit, place: CommitText) -> Source | None:
     if not title or is_hostile(title):
         return None
     prose = [paragraph for paragraph in paragraphs(message.body) if not is_hostile(paragraph.text)]
-    told = [passage for passage in passages(prose) if not is_hostile(passage.text)]
+    told = [passage for passage in passages(prose) if _is_worth_telling(passage.text, title)]
     if states_something(title):
         told.insert(0, Passage(title))
     if not told and (is_empty_subject(without_request(title)) or content_words(title) < 2):
@@ -155,6 +166,13 @@ def source_of(commit: Commit, place: CommitText) -> Source | None:
     )
 
 
+def _is_worth_telling(text: str, title: str) -> bool:
+    """Not if it repeats the title, gives orders, or only describes an upkeep of documents and tools."""
+    if content_id("D", text) == content_id("D", without_request(title)) or is_hostile(text):
+        return False
+    return not _UPKEEP.match(title) or weight(text) > 1
+
+
 def source_id(sha: str) -> str:
     return f"git:{sha}"
 
@@ -173,7 +191,7 @@ def _turns(title: str, texts: list[str]) -> tuple[str, ...]:
 def states_something(subject: str) -> bool:
     """Whether a subject alone is worth telling: it says what holds, not only which part was changed."""
     bare = without_request(subject)
-    return bool(_STATES.search(bare)) and content_words(bare) >= 4 and not is_empty_subject(bare)
+    return bool(_STATES.search(bare)) and content_words(bare) >= 4 and not _FIXES.match(bare)
 
 
 def kind_of(text: str) -> StatementKind:

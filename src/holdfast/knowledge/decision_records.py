@@ -30,6 +30,11 @@ _OVER = PrefilteredRegex(
 _NOT_YET = PrefilteredRegex(
     r"\b(?:proposed|proposal|draft|pending|rfc|in discussion|under review)\b", re.IGNORECASE
 )
+_STATUS = PrefilteredRegex(
+    r"\b(?:accepted|approved|adopted|agreed|decided|implemented|active|final|proposed|draft|rejected"
+    r"|deprecated|superseded)\b",
+    re.IGNORECASE,
+)
 _CHOICE = lazy_regex(r"(?i)proposed\b.{0,30}\baccepted|\{|\[proposed|accepted ?[|/] ?\w+")
 _DAY = lazy_regex(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b")
 # Sections by what they hold, the most telling first.
@@ -55,7 +60,6 @@ _FRAME = PrefilteredRegex(
     re.IGNORECASE,
 )
 _MOST_REFUSED = 4
-_MOST_LEAD_WORDS = 4
 
 
 class Section(Struct, frozen=True):
@@ -83,15 +87,11 @@ def may_be_record(path: str) -> bool:
 def record_in(path: str, text: str) -> DecisionRecord | None:
     """The decision record in a file; None if it is something else, or an empty template."""
     keys, sections = _keys(text), list(sections_of(text))
-    names = [section.title for section in sections]
-    decides = any(_DECIDES.match(name) for name in names)
-    framed = any(
-        _BACKGROUND.match(name) or _REASONS.match(name) or name.lower() == "status" for name in names
-    )
-    is_record = decides and (framed or "status" in keys)
-    if not is_record and not (_FOLDER.search(path) and (decides or "status" in keys)):
-        return None
     status_text = keys.get("status") or _first_line(sections, "status")
+    decides = any(_DECIDES.match(section.title) for section in sections)
+    is_record = decides and _STATUS.search(status_text) is not None
+    if not is_record and not (_FOLDER.search(path) and (decides or status_text)):
+        return None
     if _CHOICE.search(status_text):
         return None
     title = plain(keys.get("title", "") or next((s.title for s in sections if s.level == 1), "")).strip(

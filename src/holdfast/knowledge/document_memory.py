@@ -18,12 +18,12 @@ from msgspec import Struct
 
 from holdfast.core.file_names import LEFT_OUT
 from holdfast.core.git_files import blobs_of, contents_of, last_changed
+from holdfast.core.git_history import branches_of, git_dir_of, head_of
 from holdfast.core.hashes import blake2b
 from holdfast.core.tokens import cut_to
 from holdfast.guard.hidden_text import has_hidden
 from holdfast.guard.quoted_text import Clean, is_hostile
 from holdfast.knowledge.changelogs import is_changelog, releases_in
-from holdfast.knowledge.commit_log import branches_of, git_dir_of, head_of
 from holdfast.knowledge.commit_memory import cleaned_source
 from holdfast.knowledge.commit_texts import kind_of
 from holdfast.knowledge.decision_records import may_be_record, record_in

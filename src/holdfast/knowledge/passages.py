@@ -64,14 +64,6 @@ _NO_END = lazy_regex(
     r"(?i)(?:\b(?:e\.g|i\.e|vs|cf|etc|approx|resp|incl|no|fig|eq|sec|ca|z\.b|d\.h|bzw|dr|mr|ms|st|p|pp)"
     r"|\b[a-z]|\d)\.\Z"
 )
-_CODE = lazy_regex(
-    r"[{};]\s*\Z|\A\s*(?:[$%>+]\s|@@|diff --git|index [0-9a-f]{6}|#include|#define|(?:import|from|def|class"
-    r"|func|fn|var|let|const|return|if|for"
-    r"|while)\b[^.]*[:;{(]\Z|//|/\*|\*/|at \S+\(|File \"|Traceback|\d+:\s|0x[0-9a-f]+"
-    r"|\[?\d{2,4}[-:]\d\d[-:]\d\d|E\s{2,}|\S+\(.*\)\s*;?\Z)"
-    r"|\A\s*[\w.-]+\s*[:=]{1,2}\s*\S+\Z|\A\S+\Z"
-)
-_SENTENCE_LIKE = lazy_regex(r"[^\W\d_]{2,}[,;:]? [^\W\d_]{2,}")
 _WORD = lazy_regex(r"[^\W\d_]{3,}|[一-鿿぀-ヿ가-힣]{2}")
 # Sections of pull request templates that say nothing about the project.
 _OTHER_SECTIONS = PrefilteredRegex(
@@ -92,15 +84,31 @@ _CHATTER = PrefilteredRegex(
     r"|ran|fix|apply) (?:clippy|fmt|lint|format|prettier|black|ruff)\b"
     r"|wip\b|typos?\b|(?:fix|fixed|fixes|correct) (?:a |some |the |more |few )*(?:typos?|lint\w*|tests?|ci"
     r"|build|format\w*|conflicts?|warnings?|spelling|review\w*|nits?)\W*\Z"
+    r"|hopefully\b|not trying to|just noticed|i (?:just )?noticed|i hope|sorry|feel free|happy to|let me know"
+    r"|please (?:review|let|note that i)|any feedback"
+    r"|tested? (?:locally|manually|on|with|by|was|were|is)\b|added? (?:a |some |more |unit |new "
+    r"|regression )*tests?\b|(?:also )?(?:update|updated|updates|fix) (?:the )?(?:docs?|documentation"
+    r"|changelog|readme|comments?)\W*\Z"
+    r"|(?:also )?see\b.{0,40}\b(?:comments?|prs?|issues?|commits?|discussions?|threads?|github|details)\b"
     r"|see (?:the )?(?:#|http|above|below|discussion|commit|pr\b|issue)|failed ci|ci failure|failure ci"
     r"|\[?(?:ci|bot)\b.{0,20}\])",
     re.IGNORECASE,
 )
-_BACK = PrefilteredRegex(
-    r"(?:this|that|these|those|it|its|they|them|their|he|she|then|also|but|and|or|so|hence|thus|therefore"
-    r"|however|otherwise|instead|which|such|the same|"
-    r"the (?:latter|former|other|first|second|reason)|both|neither|as a result|for example|e\.g|in that case"
-    r"|in this case|not|nor|only|even|never)\b",
+# The state before the change told as if it were now, and what is left for later.
+_PASSING = PrefilteredRegex(
+    r"(?:however, |but |and |so |also,? |note that )*(?:(?:as of )?(?:currently|presently|at present"
+    r"|at the moment|right now|today|for now|as of now|at this point|so far)\b"
+    r"|.{0,80}\b(?:currently|still (?:missing|to do|todo|needs?|broken)|more work|to ?do\b|future (?:work"
+    r"|prs?|commits?"
+    r"|refactor\w*|change|patch)|follow-?up|next step|later (?:pr|commit|patch)|subsequent)"
+    r"|(?:we |i )?(?:still )?(?:need|want|plan|would like) to\b|(?:this|the) (?:pr|pull request|patch|commit"
+    r"|change|mr) (?:is|was) (?:a|the|an|part|based|also|for|similar|created|about|needed)\b"
+    r"|references?:|see also|links?:|related:|discussion:)",
+    re.IGNORECASE,
+)
+_NEGATES = PrefilteredRegex(
+    r"\b(?:not|never|no|none|n['’]t|without|avoid\w*|reject\w*|remov\w*|drop\w*|instead|wrong|nicht|kein\w*"
+    r"|nie|pas|jamais|nunca|sin|не)\b|不",
     re.IGNORECASE,
 )
 # What a next agent has to know: that something is not so or must not be, why, what was chosen over what, figures.
@@ -154,7 +162,8 @@ class _Collector:
         self._open: list[str] = []
         self._line = 0
         self._heading = ""
-        self._lead = ""
+        self._leads: list[tuple[int, str]] = []  # what introduces the open list, and the lists inside it
+        self._last = 0  # the line at which prose ended
         self._fence = ""
         self._indent = -1  # of the list item that is open; -1 outside of lists
         self._is_item = False
@@ -164,7 +173,7 @@ class _Collector:
     def add(self, number: int, line: str) -> None:
         mark = _FENCE.match(line) if "```" in line or "~~~" in line else None
         if mark or self._fence:
-            self._close()
+            self._close_before_code(number)
             if mark and (not self._fence or mark[1].startswith(self._fence)):
                 is_inline = not self._fence and line.count(mark[1]) > 1
                 self._fence = "" if self._fence or is_inline else mark[1]
@@ -176,6 +185,7 @@ class _Collector:
             return
         self._take(number, line, bare)
         self._after_blank = False
+        self._last = number if self._open else self._last
 
     def _take(self, number: int, line: str, bare: str) -> None:
         if self._is_underline(bare):
@@ -190,7 +200,7 @@ class _Collector:
         elif match := _ITEM.fullmatch(line):
             self._begin_item(number, match)
         elif self._is_code(line):
-            self._close()
+            self._close_before_code(number)
         elif not self._is_skipped:
             self._go_on(number, line, bare)
 
@@ -203,7 +213,7 @@ class _Collector:
         )
 
     def _begin_section(self, title: str) -> None:
-        self._heading, self._lead, self._indent = plain(title).rstrip(":"), "", -1
+        self._heading, self._leads, self._indent = plain(title).rstrip(":"), [], -1
         self._is_item = self._is_skipped = False
 
     def _is_no_prose(self, line: str, bare: str) -> bool:
@@ -213,11 +223,9 @@ class _Collector:
         return bool(_TRAILER.match(bare) or _FOOTNOTE.fullmatch(bare) or _ONLY_REFERENCES.fullmatch(bare))
 
     def _begin_item(self, number: int, match: re.Match[str]) -> None:
+        self._close()
         indent = len(match[1].expandtabs(4))
-        if not self._is_item and self._open:
-            self._close(is_lead=True)
-        else:
-            self._close()
+        self._leads = [(margin, lead) for margin, lead in self._leads if margin < indent]
         self._is_item, self._indent, self._line, self._is_skipped = True, indent, number, False
         self._open = [match[3]]
 
@@ -235,21 +243,30 @@ class _Collector:
             is_inner = self._indent >= 0 and line[0] == " "
             self._is_item = is_inner
             if not is_inner:
-                self._lead = ""
+                self._leads = []
             self._line = number
         self._open.append(bare)
 
-    def _close(self, *, is_lead: bool = False) -> None:
+    def _close(self) -> None:
         text = plain(" ".join(self._open))
         self._open = []
-        if not text:
-            return
-        if (is_lead or text.endswith(":")) and count_tokens(text) <= _LONGEST_LEAD and not self._is_item:
-            self._lead = text if text.endswith(":") else ""
-            if self._lead:
-                return
-        lead = self._lead if self._is_item else ""
-        self._done.append(Paragraph(text, self._line, self._heading, self._is_item, lead))
+        lead = self._leads[-1][1] if self._leads and self._is_item else ""
+        if text.endswith((":", "…")):
+            *complete, introduction = sentences(text)
+            text = " ".join(complete)
+            if count_tokens(introduction) <= _LONGEST_LEAD and introduction.endswith(":"):
+                self._leads.append((self._indent if self._is_item else -1, introduction))
+        if text:
+            self._done.append(Paragraph(text, self._line, self._heading, self._is_item, lead))
+
+    def _close_before_code(self, number: int) -> None:
+        """A sentence that led to a block of code is not whole without it."""
+        self._close()
+        if self._done and self._last >= number - 2 and self._done[-1].text[-1].isalnum():
+            led = self._done.pop()
+            if text := " ".join(sentences(led.text)[:-1]):
+                self._done.append(Paragraph(text, led.line, led.heading, led.is_item, led.lead))
+        self._last = 0
 
     def finished(self) -> list[Paragraph]:
         self._close()
@@ -313,8 +330,13 @@ def content_words(text: str) -> int:
 
 
 def says_something(text: str) -> bool:
-    """Whether a sentence is more than thanks, a reference or a chore."""
-    return not _CHATTER.match(text) and not _ONLY_REFERENCES.fullmatch(text) and content_words(text) >= 2
+    """Whether a sentence holds after the commit: no thanks, references, chores and plans, nor what was so before."""
+    return (
+        not _CHATTER.match(text)
+        and not _PASSING.match(text)
+        and not _ONLY_REFERENCES.fullmatch(text)
+        and content_words(text) >= 2
+    )
 
 
 def _grouped(prose: Iterable[Paragraph]) -> Iterator[list[Paragraph]]:
@@ -339,33 +361,30 @@ def _packed(group: list[Paragraph]) -> Iterator[Passage]:
     """Neighbouring sentences or items together, as long as they fit."""
     lead = group[0].lead
     room = MOST_TOKENS - count_tokens(lead)
-    parts: list[str] = []
+    packing: list[str] = []
     line, used = group[0].line, 0
-
-    def flushed() -> Iterator[Passage]:
-        text = " ".join(parts) if not group[0].is_item else "; ".join(part.rstrip(".;,") for part in parts)
-        text = f"{lead} {text}" if lead else text
-        if content_words(text) >= _LEAST_WORDS:
-            yield Passage(text, line, group[0].heading)
-
     for paragraph in group:
-        pieces = [paragraph.text] if paragraph.is_item else sentences(paragraph.text)
-        if paragraph.is_item and count_tokens(paragraph.text) > room:
-            pieces = sentences(paragraph.text)
-        for piece in pieces:
-            if not says_something(piece):
-                continue
-            for part in _fitting(piece, room):
-                size = count_tokens(part) + 1
-                if parts and (used + size > room or len(parts) >= _MOST_SENTENCES):
-                    yield from flushed()
-                    parts, used = [], 0
-                if not parts:
-                    line = paragraph.line
-                parts.append(part)
-                used += size
-    if parts:
-        yield from flushed()
+        is_whole = paragraph.is_item and count_tokens(paragraph.text) <= room
+        pieces = [paragraph.text] if is_whole else sentences(paragraph.text)
+        for part in (part for piece in pieces if says_something(piece) for part in _fitting(piece, room)):
+            size = count_tokens(part) + 1
+            if packing and (used + size > room or len(packing) >= _MOST_SENTENCES):
+                yield from _passage(packing, group[0], lead, line)
+                packing, used = [], 0
+                # What goes on inside an item needs no introduction again, unless that one says that it is not so.
+                lead = lead if is_whole or _NEGATES.search(lead) else ""
+            line = line if packing else paragraph.line
+            packing.append(part)
+            used += size
+        lead = group[0].lead
+    yield from _passage(packing, group[0], lead, line)
+
+
+def _passage(parts: list[str], first: Paragraph, lead: str, line: int) -> Iterator[Passage]:
+    text = "; ".join(part.rstrip(".;,") for part in parts) if first.is_item else " ".join(parts)
+    text = f"{lead} {text}" if lead else text
+    if content_words(text) >= _LEAST_WORDS:
+        yield Passage(text, line, first.heading)
 
 
 def _fitting(sentence: str, room: int) -> list[str]:
@@ -377,8 +396,12 @@ def _fitting(sentence: str, room: int) -> list[str]:
     )
     fitting: list[str] = []
     for clause in clauses:
-        if fitting and count_tokens(fitting[-1]) + count_tokens(clause) <= room:
+        if fitting and count_tokens(fitting[-1]) + count_tokens(clause) <= room - 2:
             fitting[-1] = f"{fitting[-1]} {clause}"
         else:
             fitting.append(clause)
-    return [cut_to(part, room) for part in fitting]
+    joined = [
+        f"{'… ' if at else ''}{part}{' …' if at + 1 < len(fitting) else ''}"
+        for at, part in enumerate(fitting)
+    ]
+    return [cut_to(part, room) for part in joined]

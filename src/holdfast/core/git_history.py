@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator
 from pathlib import Path
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from holdfast.core.git import GitStream, run_git
 from holdfast.core.hashes import blake2b
@@ -27,7 +26,7 @@ _LOG = (
 _USUAL_NAMES = ("main", "master", "trunk", "develop")
 
 
-class Commit(Struct, frozen=True):
+class Commit(NamedTuple):
     """A commit as git prints it; the message may hold anything."""
 
     sha: str
@@ -38,7 +37,7 @@ class Commit(Struct, frozen=True):
     message: str
 
 
-class Branches(Struct, frozen=True):
+class Branches(NamedTuple):
     """The tips of the default branch (here and at the remote), and those of the other local branches by name."""
 
     default: str
