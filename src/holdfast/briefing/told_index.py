@@ -11,12 +11,14 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
+from operator import mul
 from pathlib import Path
 
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.stopwords import ENGLISH, OTHER_LANGUAGES
 from holdfast.core.words import words
-from holdfast.hooks.telling import FORMAT, IMPACT, NAME, USUAL_LENGTHS, impact
+from holdfast.hooks.meaning import UNIT
+from holdfast.hooks.telling import FORMAT, NAME, USUAL_LENGTHS, Telling, impact
 from holdfast.model.source import Source
 from holdfast.model.statement import Statement
 
@@ -31,12 +33,16 @@ CREATE TABLE line (
     source INTEGER NOT NULL, position INTEGER NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, status TEXT NOT NULL,
     who TEXT NOT NULL, worth REAL NOT NULL, until REAL, text TEXT NOT NULL, words TEXT NOT NULL,
     PRIMARY KEY (source, position)) WITHOUT ROWID;
+CREATE TABLE follows (earlier INTEGER NOT NULL, later INTEGER NOT NULL, PRIMARY KEY (earlier, later)) WITHOUT ROWID;
 """
 RARE = 9.0  # the weight of a word that the background does not know
 _MOST_TURNS = 200
 _MOST_WORDS = 400  # of one turn
 _AT_ONCE = 500
 _EMBEDDED = 256  # sources whose vectors are made together
+_RELATED = 8  # sessions that are compared with a new one
+# Of 9 sessions that amend another, 7 share so much with it; of pairs that one prompt finds 4 in 100 (docs/benchmarks.md).
+_SHARED, _NEAR = 0.24, 0.55
 _BACKGROUND = "background.txt"
 _NUMBER = lazy_regex(r"\d+")
 
@@ -104,6 +110,37 @@ class ToldIndex:
                 ((word, weight_of(word), known.get(word, b"") + postings[word].tobytes()) for word in part),
             )
 
+    def last(self) -> int:
+        """The highest number that a source has."""
+        return int(self._db.execute("SELECT coalesce(max(number), 0) FROM source").fetchone()[0])
+
+    def link_sessions(self, after: int) -> None:
+        """Notes which sessions with a number above `after` are about the same subject as an earlier or later one.
+
+        What the later one says comes first: it amends the earlier one, or goes on with it.
+        """
+        rows = self._db.execute(
+            "SELECT number, at, turns, vector FROM source WHERE number > ? AND kind = 'session' AND at IS NOT NULL",
+            (after,),
+        ).fetchall()
+        self._count_sources()
+        for number, at, turns, vector in rows:
+            own = set(turns.split())
+            for other in Telling(self._db, turns, None, "", 0.0).nearest("session", _RELATED):
+                if other == number:
+                    continue
+                ((other_at, other_turns, other_vector),) = self._db.execute(
+                    "SELECT at, turns, vector FROM source WHERE number = ?", (other,)
+                ).fetchall()
+                if other_at is None or not is_same_subject(own, set(other_turns.split()), vector, other_vector):
+                    continue
+                pair = (other, number) if other_at < at else (number, other)
+                self._db.execute("INSERT OR IGNORE INTO follows VALUES (?, ?)", pair)
+
+    def _count_sources(self) -> None:
+        (sources,) = self._db.execute("SELECT count(*) FROM source").fetchone()
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('sources', ?)", (str(sources),))
+
     def mark_until(self, ids: Collection[str], at: float | None) -> None:
         """Marks lines as replaced since a time."""
         self._db.executemany(
@@ -132,13 +169,23 @@ def open_told(memory: Path) -> Iterator[ToldIndex]:
             _create(path)
     with closing(db):
         try:
-            yield ToldIndex(db)
+            index = ToldIndex(db)
+            yield index
         except BaseException:
             db.execute("ROLLBACK")
             raise
-        (sources,) = db.execute("SELECT count(*) FROM source").fetchone()
-        db.execute("INSERT OR REPLACE INTO meta VALUES ('sources', ?)", (str(sources),))
+        index._count_sources()
         db.execute("COMMIT")
+
+
+def is_same_subject(some: set[str], other: set[str], vector: bytes, other_vector: bytes) -> bool:
+    """Whether two sessions are about the same thing, by the words that they share and by what they say."""
+    fewer = min(sum(map(weight_of, some)), sum(map(weight_of, other)))
+    shared = sum(map(weight_of, some & other))
+    if not fewer or shared / fewer < _SHARED:
+        return False
+    mine, theirs = memoryview(vector).cast("b"), memoryview(other_vector).cast("b")
+    return sum(map(mul, mine, theirs)) / UNIT**2 >= _NEAR
 
 
 def _is_current(db: sqlite3.Connection) -> bool:

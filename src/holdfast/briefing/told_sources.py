@@ -33,11 +33,12 @@ def update_told(machine: Machine, project: Project) -> None:
         changed = {shown: path for shown, path in files.items() if seen.get(shown, ("",))[0] != stamp(path)}
         gone = [id for shown, (_, ids) in seen.items() if shown not in files for id in ids]
         if changed or gone:
-            known = index.stamps()
+            known, last = index.stamps(), index.last()
             index.remove(gone)
             now = {shown: entry for shown, entry in seen.items() if shown in files}
             for shown, path in changed.items():
                 now[shown] = _take_in(index, project, shown, path, known, seen)
+            index.link_sessions(last)
             index.set_meta("files", msgspec.json.encode(now).decode())
             index.set_meta("stamps", stamps_text((shown, entry[0]) for shown, entry in now.items()))
         _take_in_git(machine, project, index)

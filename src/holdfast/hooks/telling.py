@@ -35,12 +35,12 @@ _TWO = 2  # small words of another language that show a prompt to be in it
 
 # The model: log-odds that a source is what the prompt is about, against none being it (scripts/train_telling.py).
 WEIGHTS = {
-    "found": -0.384, "close": 2.214, "rest": 1.135, "close share": -3.768, "share": 1.48, "best": 5.443,
-    "words": -0.408, "prompt": -1.959, "session": -3.641, "worth": 2.278, "meaning": 11.245,
+    "found": -0.213, "close": 2.206, "rest": 1.151, "close share": -5.535, "share": 3.215, "best": 5.554,
+    "words": -0.413, "prompt": -2.11, "session": -4.483, "worth": 2.689, "meaning": 11.504,
 }  # fmt: skip
-NONE = 9.586
-# At this floor one in twenty prompts about other repositories is told something (docs/benchmarks.md has the curve).
-FLOOR, LATER_FLOOR = 0.17, 0.4
+NONE = 10.253
+# At this floor one in twenty-five prompts about other repositories is told something (docs/benchmarks.md: the curve).
+FLOOR, LATER_FLOOR = 0.2, 0.4
 SECOND = 0.4  # share of the best source's probability that another one needs
 
 LONGEST_LINE = 120  # tokens
@@ -89,7 +89,9 @@ def opened(memory: str) -> sqlite3.Connection | None:
 class Telling:
     """One prompt, asked of one memory."""
 
-    def __init__(self, db: sqlite3.Connection, prompt: str, branch: str, project: str, now: float) -> None:
+    def __init__(
+        self, db: sqlite3.Connection, prompt: str, branch: str | None, project: str, now: float
+    ) -> None:
         self._db = db
         self._branch, self._project, self._now = branch, project, now
         meta = dict(db.execute("SELECT key, value FROM meta WHERE key IN ('sources', 'empty', 'languages')").fetchall())
@@ -123,19 +125,31 @@ class Telling:
         total = sum(self.weights.values())
         if not self._sources or not total:
             return []
-        scores: dict[int, float] = {}
-        for word, blob in self._postings.items():
-            flat = memoryview(blob).cast("I")[-2 * _MOST_POSTINGS :].tolist()
-            weight = self.weights[word] / IMPACT
-            for number, count in zip(flat[::2], flat[1::2]):  # noqa: B905 (a hook; both are as long)
-                scores[number] = scores.get(number, 0.0) + weight * count
-        found = self._close(scores, total)
+        found = self._close(self._scores(), total)
         top = max((one.odds for one in found), default=0.0)
         none = math.exp(NONE - top)
         everything = none + sum(math.exp(one.odds - top) for one in found)
         for one in found:
             one.chance = math.exp(one.odds - top) / everything
         return sorted(found, key=lambda one: -one.chance)
+
+    def _scores(self) -> dict[int, float]:
+        scores: dict[int, float] = {}
+        for word, blob in self._postings.items():
+            flat = memoryview(blob).cast("I")[-2 * _MOST_POSTINGS :].tolist()
+            weight = self.weights[word] / IMPACT
+            for number, count in zip(flat[::2], flat[1::2]):  # noqa: B905 (a hook; both are as long)
+                scores[number] = scores.get(number, 0.0) + weight * count
+        return scores
+
+    def nearest(self, kind: str, most: int) -> list[int]:
+        """The numbers of the sources of a kind that share most with the text."""
+        scores = self._scores()
+        ordered = sorted(scores, key=lambda number: -scores[number])[: 12 * most]
+        marks = ", ".join("?" * len(ordered))
+        rows = self._db.execute(f"SELECT number FROM source WHERE kind = ? AND number IN ({marks})", (kind, *ordered))
+        known = {number for (number,) in rows.fetchall()}
+        return [number for number in ordered if number in known][:most]
 
     def _close(self, scores: dict[int, float], total: float) -> list[Found]:
         """The best sources of each kind, with how close together the words of the prompt stand in them."""
@@ -168,7 +182,7 @@ class Telling:
         """Whether a source counts in this project and on this branch."""
         if project and self._project and project != self._project:
             return False
-        if not branches or self._branch in branches.split("\n"):
+        if not branches or self._branch is None or self._branch in branches.split("\n"):
             return True
         return everywhere is not None and everywhere <= self._now
 
@@ -212,7 +226,7 @@ class Telling:
         sure = sum(one.chance for one in found)
         if sure < floor:
             return [], f"nothing decided is likely enough to be about this ({sure:.0%})"
-        chosen = [one for one in found if one.chance >= SECOND * found[0].chance][:3]
+        chosen = self._latest([one for one in found if one.chance >= SECOND * found[0].chance][:3], found)
         whole = sum(one.chance for one in chosen)
         lines: list[TellingLine] = []
         for place, one in enumerate(chosen):
@@ -221,6 +235,22 @@ class Telling:
             budget -= sum(count_tokens(line.text) for line in new)
             lines += new
         return lines, "" if lines else "what is known about this was told already"
+
+    def _latest(self, chosen: list[Found], found: list[Found]) -> list[Found]:
+        """The chosen sources, each replaced by the latest one on its subject: that one amends it or goes on with it."""
+        numbers = [one.number for one in chosen]
+        marks = ", ".join("?" * len(numbers))
+        rows = self._db.execute(f"SELECT earlier, later FROM follows WHERE earlier IN ({marks})", numbers).fetchall()
+        if not rows:
+            return chosen
+        at = {one.number: one for one in found}
+        latest: dict[object, Found] = {}
+        for one in chosen:
+            candidates = [at[later] for earlier, later in rows if earlier == one.number and later in at]
+            last = max([one, *candidates], key=lambda each: each.at or 0.0)
+            last.chance = max(last.chance, one.chance)
+            latest.setdefault(last.number, last)
+        return list(latest.values())
 
     def _lines(self, found: Found, budget: int, heard: Collection[str], most: int) -> list[TellingLine]:
         rows = self._db.execute(
