@@ -94,7 +94,9 @@ def judge(rows: list[dict[str, Any]]) -> None:
     histories: dict[str, list[int]] = defaultdict(list)
     for at, row in enumerate(rows):
         histories[str(row["history"])].append(at)
-    print("history, sentences, carrying, average precision, area under the curve, kind right, rejected found / told wrong")
+    print(
+        "history, sentences, carrying, average precision, area under the curve, kind right, rejected found / told wrong"
+    )
     sums = []
     for history, places in sorted(histories.items()):
         left = set(places)
@@ -113,10 +115,16 @@ def judge(rows: list[dict[str, Any]]) -> None:
         ]
         first = 1 + len(KINDS)
         statuses = [STATUSES[int(scores[n, first:].argmax())] for n in range(len(places))]
-        rejected = [n for n, at in enumerate(places) if rows[at]["status"] in ("rejected", "superseded") and rows[at]["kind"] != "none"]
+        rejected = [
+            n
+            for n, at in enumerate(places)
+            if rows[at]["status"] in ("rejected", "superseded") and rows[at]["kind"] != "none"
+        ]
         found = sum(statuses[n] in ("rejected", "superseded") for n in rejected)
         told = sum(scores[n, 0] > 0 and statuses[n] == "agreed" for n in rejected)
-        print(f"{history:34s} {len(places):5d} {int(positive):5d}  {precision:.2f}  {area:.2f}  {np.mean(kinds):.2f}  {found}/{len(rejected)} / {told}")
+        print(
+            f"{history:34s} {len(places):5d} {int(positive):5d}  {precision:.2f}  {area:.2f}  {np.mean(kinds):.2f}  {found}/{len(rejected)} / {told}"
+        )
         sums.append((len(places), precision, area))
     total = sum(n for n, *_ in sums)
     print("mean", *(round(sum(n * row[at] for n, *row in sums) / total, 3) for at in (0, 1)))
@@ -127,7 +135,9 @@ def everything_target(row: dict[str, Any]) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--judge", action="store_true")
     rows = read()
     if parser.parse_args().judge:

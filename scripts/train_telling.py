@@ -56,7 +56,8 @@ class Fit:
             nothing = np.exp(none - top)
             sums = np.add.reduceat(shares, starts[:-1]) + nothing
             gradient = np.append(
-                scaled.T @ (shares / sums[owner] - target) + 2 * DECAY * weights, (nothing / sums - silent).sum()
+                scaled.T @ (shares / sums[owner] - target) + 2 * DECAY * weights,
+                (nothing / sums - silent).sum(),
             )
             first, second = 0.9 * first + 0.1 * gradient, 0.999 * second + 0.001 * gradient**2
             change = RATE * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
@@ -95,16 +96,23 @@ def judge(prompts: list[dict[str, Any]], names: list[str]) -> None:
             asked.append((prompt["kind"], 1 - chances[-1], any(right[:1]), any(right[:2])))
     for kind in sorted({row[0] for row in asked}):
         some = [row for row in asked if row[0] == kind]
-        print(f"{kind:8s} n {len(some)}  first {np.mean([r[2] for r in some]):.2f}  among two {np.mean([r[3] for r in some]):.2f}")
+        print(
+            f"{kind:8s} n {len(some)}  first {np.mean([r[2] for r in some]):.2f}  among two {np.mean([r[3] for r in some]):.2f}"
+        )
     print("floor  told of others  kept of " + ", ".join(sorted({row[0] for row in asked})))
     for share in (0.2, 0.1, 0.05, 0.03, 0.02, 0.01):
         floor = float(np.quantile(other, 1 - share))
-        kept = [np.mean([row[1] > floor for row in asked if row[0] == kind]) for kind in sorted({r[0] for r in asked})]
+        kept = [
+            np.mean([row[1] > floor for row in asked if row[0] == kind])
+            for kind in sorted({r[0] for r in asked})
+        ]
         print(f"{floor:.3f}  {share:.2f}           {'  '.join(f'{value:.2f}' for value in kept)}")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--judge", action="store_true")
     prompts = read()
     names = sorted(next(prompt["found"][0] for prompt in prompts if prompt["found"]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
 from operator import mul
@@ -31,7 +31,7 @@ CREATE TABLE source (
     worth REAL NOT NULL, vector BLOB NOT NULL, stamp TEXT NOT NULL);
 CREATE TABLE line (
     source INTEGER NOT NULL, position INTEGER NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, status TEXT NOT NULL,
-    who TEXT NOT NULL, worth REAL NOT NULL, until REAL, text TEXT NOT NULL, words TEXT NOT NULL,
+    who TEXT NOT NULL, worth REAL NOT NULL, text TEXT NOT NULL, words TEXT NOT NULL,
     PRIMARY KEY (source, position)) WITHOUT ROWID;
 CREATE TABLE follows (earlier INTEGER NOT NULL, later INTEGER NOT NULL, PRIMARY KEY (earlier, later)) WITHOUT ROWID;
 """
@@ -41,7 +41,7 @@ _MOST_WORDS = 400  # of one turn
 _AT_ONCE = 500
 _EMBEDDED = 256  # sources whose vectors are made together
 _RELATED = 8  # sessions that are compared with a new one
-# Of 9 sessions that amend another, 7 share so much with it; of pairs that one prompt finds 4 in 100 (docs/benchmarks.md).
+# Of 9 sessions that amend another, 7 share so much with it; of other pairs that one prompt finds, 4 in 100.
 _SHARED, _NEAR = 0.24, 0.55
 _BACKGROUND = "background.txt"
 _NUMBER = lazy_regex(r"\d+")
@@ -70,15 +70,18 @@ class ToldIndex:
             self._db.executemany("DELETE FROM line WHERE source = ?", rows)
 
     def remove_all(self, kind: str) -> None:
-        self._db.execute("DELETE FROM line WHERE source IN (SELECT number FROM source WHERE kind = ?)", (kind,))
+        self._db.execute(
+            "DELETE FROM line WHERE source IN (SELECT number FROM source WHERE kind = ?)", (kind,)
+        )
         self._db.execute("DELETE FROM source WHERE kind = ?", (kind,))
 
     def put(self, sources: Iterable[Source]) -> int:
         """Adds sources, or replaces those with the same id; returns how many."""
         (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM source").fetchone()
         postings: dict[str, array[int]] = defaultdict(lambda: array("I"))
-        number, size = int(last), 0
-        for number, (source, vector) in enumerate(_with_vectors(sources), number + 1):
+        number = first = int(last)
+        size = 0
+        for number, (source, vector) in enumerate(_with_vectors(sources), first + 1):
             self.remove([source.id])
             turns = [_words(turn) for turn in source.turns[:_MOST_TURNS]]
             counts = Counter(word for turn in turns for word in turn)
@@ -90,13 +93,15 @@ class ToldIndex:
                 "INSERT INTO source VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 _row(number, source, turns, vector),
             )
-            self._db.executemany("INSERT INTO line VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", _lines(number, source))
+            self._db.executemany(
+                "INSERT INTO line VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _lines(number, source)
+            )
             if size > 2_000_000:
                 self._add_postings(postings)
                 postings.clear()
                 size = 0
         self._add_postings(postings)
-        return number - int(last)
+        return number - first
 
     def _add_postings(self, postings: dict[str, array[int]]) -> None:
         names = sorted(postings)
@@ -132,7 +137,9 @@ class ToldIndex:
                 ((other_at, other_turns, other_vector),) = self._db.execute(
                     "SELECT at, turns, vector FROM source WHERE number = ?", (other,)
                 ).fetchall()
-                if other_at is None or not is_same_subject(own, set(other_turns.split()), vector, other_vector):
+                if other_at is None or not is_same_subject(
+                    own, set(other_turns.split()), vector, other_vector
+                ):
                     continue
                 pair = (other, number) if other_at < at else (number, other)
                 self._db.execute("INSERT OR IGNORE INTO follows VALUES (?, ?)", pair)
@@ -140,12 +147,6 @@ class ToldIndex:
     def _count_sources(self) -> None:
         (sources,) = self._db.execute("SELECT count(*) FROM source").fetchone()
         self._db.execute("INSERT OR REPLACE INTO meta VALUES ('sources', ?)", (str(sources),))
-
-    def mark_until(self, ids: Collection[str], at: float | None) -> None:
-        """Marks lines as replaced since a time."""
-        self._db.executemany(
-            "UPDATE line SET until = ?, status = 'superseded' WHERE id = ?", ((at, id) for id in ids)
-        )
 
 
 @contextmanager
@@ -162,7 +163,7 @@ def open_told(memory: Path) -> Iterator[ToldIndex]:
             break
         except sqlite3.DatabaseError as error:
             db.close()
-            if attempt == 2 or isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+            if attempt == 2 or "locked" in str(error):
                 raise
             for name in (NAME, f"{NAME}-journal"):
                 (memory / name).unlink(missing_ok=True)
@@ -190,11 +191,12 @@ def is_same_subject(some: set[str], other: set[str], vector: bytes, other_vector
 
 def _is_current(db: sqlite3.Connection) -> bool:
     try:
-        return db.execute("SELECT value FROM meta WHERE key = 'format'").fetchall() == [(FORMAT,)]
+        rows = db.execute("SELECT value FROM meta WHERE key = 'format'").fetchall()
     except sqlite3.OperationalError as error:
         if "no such table" in str(error):
             return False
         raise
+    return [value for (value,) in rows] == [FORMAT]
 
 
 def _create(path: Path) -> None:
@@ -203,7 +205,12 @@ def _create(path: Path) -> None:
         for statement in _SCHEMA.split(";"):
             db.execute(statement)
         languages = "\n".join(" ".join(sorted(listed)) for listed in OTHER_LANGUAGES.values())
-        values = {"format": FORMAT, "empty": " ".join(sorted(ENGLISH)), "languages": languages, "sources": "0"}
+        values = {
+            "format": FORMAT,
+            "empty": " ".join(sorted(ENGLISH)),
+            "languages": languages,
+            "sources": "0",
+        }
         db.executemany("INSERT INTO meta VALUES (?, ?)", values.items())
         db.executemany("INSERT INTO word VALUES (?, ?, x'')", _background().items())
         db.execute("COMMIT")
@@ -250,8 +257,6 @@ def _row(number: int, source: Source, turns: Sequence[Sequence[str]], vector: by
 def _lines(number: int, source: Source) -> Iterator[tuple[object, ...]]:
     for position, statement in enumerate(source.statements):
         text = told_text(statement, source)
-        until = None if statement.stamp is None else statement.stamp.wall
-        until = until if statement.status == "superseded" else None
         yield (
             number,
             position,
@@ -260,7 +265,6 @@ def _lines(number: int, source: Source) -> Iterator[tuple[object, ...]]:
             statement.status,
             statement.who,
             statement.worth,
-            until,
             text,
             " ".join(dict.fromkeys((*_words(text), *_NUMBER.findall(text)))),
         )

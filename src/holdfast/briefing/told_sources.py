@@ -1,4 +1,4 @@
-"""Brings told.db up to date with the files of decisions, the sessions that they come from, and the checkout's commits."""
+"""Brings told.db up to date with the files of decisions, their sessions, and the commits of the checkout."""
 
 from __future__ import annotations
 
@@ -88,12 +88,7 @@ def _take_in(
 def _sources(project: Project, name: str, fresh: list[tuple[SessionPassages, str, str]]) -> Iterator[Source]:
     main = name if name != project.title else ""
     for section, id, digest in fresh:
-        none: list[str] = []
-        dialogue = (
-            CaptureStore.glimpse(project.capture, lambda store: store.dialogue(section.session), none)
-            if section.session
-            else none
-        )
+        dialogue = _dialogue(project, section.session)
         texts = dialogue or [section.title, *(passage.text for passage in section.passages)]
         branches = (section.branch,) if section.branch else ()
         yield Source(
@@ -108,6 +103,15 @@ def _sources(project: Project, name: str, fresh: list[tuple[SessionPassages, str
             statements=tuple(passage_statement(passage, section) for passage in section.passages),
             stamp=digest,
         )
+
+
+def _dialogue(project: Project, session: str) -> list[str]:
+    none: list[str] = []
+    return (
+        CaptureStore.glimpse(project.capture, lambda store: store.dialogue(session), none)
+        if session
+        else none
+    )
 
 
 def _take_in_git(machine: Machine, project: Project, index: ToldIndex) -> None:

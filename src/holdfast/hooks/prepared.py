@@ -28,7 +28,9 @@ class Prepared:
         sqlite = _sqlite()
         self._error = sqlite.Error
         try:
-            self.db = sqlite.connect(_address(os.path.join(memory, NAME), "&immutable=1"), uri=True, timeout=0.2)
+            self.db = sqlite.connect(
+                _address(os.path.join(memory, NAME), "&immutable=1"), uri=True, timeout=0.2
+            )
             self.meta = dict(self.db.execute("SELECT key, value FROM meta").fetchall())
         except sqlite.Error as error:
             raise Unreadable(str(error)) from error

@@ -74,7 +74,8 @@ class Answered(Told):
         super().__init__(lines, nothing)
         self.kind = kind
         self.files = list(files)
-        self.changed = beside is not None and beside.changed  # a file that a lesson depends on: the child checks it
+        # A file that a lesson depends on has changed: the child process checks it.
+        self.changed: bool = beside is not None and beside.changed
         self.left_out = 0 if beside is None else beside.left_out
 
 
@@ -124,7 +125,7 @@ def _statements(
         return [], ""
     import time
 
-    from holdfast.hooks.telling import LATER_FLOOR, FLOOR, Telling, opened
+    from holdfast.hooks.telling import FLOOR, LATER_FLOOR, Telling, opened
 
     told = opened(memory)
     if told is None:

@@ -19,6 +19,9 @@ TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Sequence
+    from typing import Any
+
+    Row = tuple[Any, ...]
 
 NAME = "told.db"
 FORMAT = "1"
@@ -52,8 +55,13 @@ _DAY = 86_400.0
 class Found:
     """A source that may be what a prompt is about, with the words that speak for it."""
 
-    def __init__(self, row: tuple[object, ...], evidence: dict[str, float], shared: list[str]) -> None:
-        self.number, self.id, self.kind, self.at, self.title, self.who = row
+    def __init__(self, row: Row, evidence: dict[str, float], shared: list[str]) -> None:
+        self.number: int = row[0]
+        self.id: str = row[1]
+        self.kind: str = row[2]
+        self.at: float | None = row[3]
+        self.title: str = row[4]
+        self.who: str = row[5]
         self.evidence = evidence
         self.shared = shared
         self.chance = 0.0
@@ -83,7 +91,8 @@ def opened(memory: str) -> sqlite3.Connection | None:
         return None
     from holdfast.hooks.prepared import read_only
 
-    return read_only(path)
+    db: sqlite3.Connection = read_only(path)
+    return db
 
 
 class Telling:
@@ -94,7 +103,11 @@ class Telling:
     ) -> None:
         self._db = db
         self._branch, self._project, self._now = branch, project, now
-        meta = dict(db.execute("SELECT key, value FROM meta WHERE key IN ('sources', 'empty', 'languages')").fetchall())
+        meta = dict(
+            db.execute(
+                "SELECT key, value FROM meta WHERE key IN ('sources', 'empty', 'languages')"
+            ).fetchall()
+        )
         self._sources = int(meta["sources"])
         self._prompt = prompt[:_LONGEST_PROMPT]
         self._meaning: list[int] | None = None
@@ -147,7 +160,9 @@ class Telling:
         scores = self._scores()
         ordered = sorted(scores, key=lambda number: -scores[number])[: 12 * most]
         marks = ", ".join("?" * len(ordered))
-        rows = self._db.execute(f"SELECT number FROM source WHERE kind = ? AND number IN ({marks})", (kind, *ordered))
+        rows = self._db.execute(
+            f"SELECT number FROM source WHERE kind = ? AND number IN ({marks})", (kind, *ordered)
+        )
         known = {number for (number,) in rows.fetchall()}
         return [number for number in ordered if number in known][:most]
 
@@ -163,8 +178,8 @@ class Telling:
             rows = {
                 row[0]: row
                 for row in self._db.execute(
-                    "SELECT number, id, kind, at, title, who, project, branches, everywhere, turns, worth, vector FROM source "
-                    f"WHERE number IN ({marks})",
+                    "SELECT number, id, kind, at, title, who, project, branches, everywhere, turns, worth, vector "
+                    f"FROM source WHERE number IN ({marks})",
                     part,
                 ).fetchall()
             }
@@ -186,9 +201,9 @@ class Telling:
             return True
         return everywhere is not None and everywhere <= self._now
 
-    def _weighed(self, row: tuple[object, ...], score: float, total: float) -> Found:
+    def _weighed(self, row: Row, score: float, total: float) -> Found:
         asked = self.weights
-        turns = [asked.keys() & turn.split(" ") for turn in str(row[9]).split("\n")]
+        turns = [asked.keys() & turn.split(" ") for turn in row[9].split("\n")]
         close = 0.0
         for at in range(len(turns)):
             near = turns[at].union(*turns[max(0, at - 1) : at + 2])
@@ -196,7 +211,7 @@ class Telling:
         shared = sorted(set().union(*turns), key=lambda word: -asked[word])
         whole = sum(asked[word] for word in shared)
         best = asked[shared[0]] if shared else 0.0
-        worth = float(row[10])
+        worth: float = row[10]
         evidence = {
             "found": math.sqrt(score),
             "close": math.sqrt(close),
@@ -240,11 +255,13 @@ class Telling:
         """The chosen sources, each replaced by the latest one on its subject: that one amends it or goes on with it."""
         numbers = [one.number for one in chosen]
         marks = ", ".join("?" * len(numbers))
-        rows = self._db.execute(f"SELECT earlier, later FROM follows WHERE earlier IN ({marks})", numbers).fetchall()
+        rows = self._db.execute(
+            f"SELECT earlier, later FROM follows WHERE earlier IN ({marks})", numbers
+        ).fetchall()
         if not rows:
             return chosen
         at = {one.number: one for one in found}
-        latest: dict[object, Found] = {}
+        latest: dict[int, Found] = {}
         for one in chosen:
             candidates = [at[later] for earlier, later in rows if earlier == one.number and later in at]
             last = max([one, *candidates], key=lambda each: each.at or 0.0)
@@ -254,61 +271,59 @@ class Telling:
 
     def _lines(self, found: Found, budget: int, heard: Collection[str], most: int) -> list[TellingLine]:
         rows = self._db.execute(
-            "SELECT position, id, status, who, worth, until, text, words FROM line WHERE source = ? ORDER BY position",
+            "SELECT position, id, status, worth, text, words FROM line WHERE source = ? ORDER BY position",
             (found.number,),
         ).fetchall()
         chosen = self._passages(rows, found, budget, heard)
         date = _date(found.at, self._now)
-        reason = f"{found.kind} {str(found.id)[:12]}; {', '.join(found.shared[:4])}; {found.chance:.0%} likely"
+        reason = f"{found.kind} {found.id[:12]}; {', '.join(found.shared[:4])}; {found.chance:.0%} likely"
         lines: list[TellingLine] = []
         for part in _packed(chosen):
-            who = str(found.who) or "you"
-            mark = f"git {str(found.id)[4:12]}" if found.kind == "commit" else part[0][1]
-            texts = [_bare(row[6]) for row in part]
-            label = f"{_bare(str(found.title))}: " if found.kind != "session" and not lines else ""
+            who = found.who or "you"
+            mark = f"git {found.id[4:12]}" if found.kind == "commit" else part[0][1]
+            texts = [_bare(row[4]) for row in part]
+            label = f"{_bare(found.title)}: " if found.kind != "session" and not lines else ""
             text = f"{label}{'; '.join(texts)} ({who}, {date}, {mark})"
-            lines.append(TellingLine(text, reason, [row[1] for row in part], str(found.id)))
+            lines.append(TellingLine(text, reason, [row[1] for row in part], found.id))
         return lines[:most]
 
-    def _passages(
-        self, rows: Sequence[tuple[object, ...]], found: Found, budget: int, heard: Collection[str]
-    ) -> list[tuple[object, ...]]:
+    def _passages(self, rows: Sequence[Row], found: Found, budget: int, heard: Collection[str]) -> list[Row]:
         """The passages that say most for their tokens, in the order in which they were said."""
         left = [row for row in rows if row[2] == "agreed" and row[1] not in heard]
         size = len(rows)
         known: set[str] = set()
-        chosen = []
+        chosen: list[Row] = []
         room = budget - MARK_TOKENS
         if found.kind != "session":
-            room -= count_tokens(str(found.title)) + 1
+            room -= count_tokens(found.title) + 1
         while left:
             best, value = None, 0.0
             for row in left:
-                said = set(str(row[7]).split(" "))
+                said = set(row[5].split(" "))
                 new = len(said - known)
                 if new < _NEW * len(said):
                     continue
-                gain = float(row[4]) ** 2 * new * (1 + 0.5 * row[0] / size) / (count_tokens(str(row[6])) + 4)
+                gain = row[3] ** 2 * new * (1 + 0.5 * row[0] / size) / (count_tokens(row[4]) + 4)
                 if gain > value:
                     best, value = row, gain
             if best is None:
                 break
             left.remove(best)
-            cost = count_tokens(str(best[6])) + 1
-            used = sum(count_tokens(str(row[6])) + 1 for row in chosen)
+            cost = count_tokens(best[4]) + 1
+            used = sum(count_tokens(row[4]) + 1 for row in chosen)
             extra = MARK_TOKENS * ((used + cost) // LONGEST_LINE)
             if used + cost + extra > room:
                 continue
-            known.update(str(best[7]).split(" "))
+            known.update(best[5].split(" "))
             chosen.append(best)
         return sorted(chosen)
 
 
-def _packed(rows: Sequence[tuple[object, ...]]) -> list[list[tuple[object, ...]]]:
-    lines: list[list[tuple[object, ...]]] = []
+def _packed(rows: Sequence[Row]) -> list[list[Row]]:
+    lines: list[list[Row]] = []
     used = 0
     for row in rows:
-        cost = count_tokens(str(row[6])) + 1
+        cost = count_tokens(row[4]) + 1
         if not lines or used + cost > LONGEST_LINE:
             lines.append([])
             used = 0
@@ -317,8 +332,8 @@ def _packed(rows: Sequence[tuple[object, ...]]) -> list[list[tuple[object, ...]]
     return lines
 
 
-def _bare(text: object) -> str:
-    return str(text).strip().rstrip(".;,:。 ")
+def _bare(text: str) -> str:
+    return text.strip().rstrip(".;,:。 ")
 
 
 def _words(text: str, meta: dict[str, str]) -> list[str]:
@@ -335,8 +350,8 @@ def _words(text: str, meta: dict[str, str]) -> list[str]:
     return found
 
 
-def _date(at: object, now: float) -> str:
-    if not isinstance(at, float):
+def _date(at: float | None, now: float) -> str:
+    if at is None:
         return "undated"
     import time
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.tokens import cut_to
@@ -60,7 +59,8 @@ def with_sessions(text: str, new: Iterable[SessionPassages], dismissed: Collecti
         known_lines = [number for number, line in enumerate(lines) if _session_of(line) == section.session]
         start = known_lines[0] if known_lines else -1
         end = _end_of(lines, start) if start >= 0 else len(lines)
-        known = {passage.id for _, passage in _bullets(lines[start:end], section.session) if passage} if start >= 0 else set()
+        standing = _bullets(lines[start:end], section.session) if start >= 0 else ()
+        known = {passage.id for _, passage in standing if passage is not None}
         added = [
             f"- {md.PASSAGE.render(passage)}"
             for passage in section.passages
@@ -73,21 +73,6 @@ def with_sessions(text: str, new: Iterable[SessionPassages], dismissed: Collecti
             end = len(lines)
         lines[end:end] = added
     return "\n".join(lines) + "\n"
-
-
-def replaced(text: str, ids: Collection[str], at: float | None, session: str) -> str:
-    """The file in which these passages are marked as replaced by a later session."""
-    lines = text.split("\n")
-    for number, line in enumerate(lines):
-        if not line.startswith("- "):
-            continue
-        try:
-            passage = md.PASSAGE.parse(line[2:])
-        except (ValueError, OverflowError):
-            continue
-        if passage.id in ids and passage.until is None:
-            lines[number] = f"- {md.PASSAGE.render(replace(passage, until=at, by_later=session))}"
-    return "\n".join(lines)
 
 
 def parse_decisions(text: str, where: str = "decisions.md") -> DecisionsFile:
@@ -112,7 +97,8 @@ def parse_decisions(text: str, where: str = "decisions.md") -> DecisionsFile:
 def _heading(section: SessionPassages) -> str:
     title = cut_to(" ".join(section.title.split()), _TITLE_TOKENS) or "a session"
     branch = f" · branch: {md.encode(section.branch)}" if section.branch else ""
-    return f"## {md.render_minute(section.at)} · {md.encode(title)}{branch} <!-- session {md.encode(section.session)} -->"
+    heading = f"## {md.render_minute(section.at)} · {md.encode(title)}{branch}"
+    return f"{heading} <!-- session {md.encode(section.session)} -->"
 
 
 def _heading_parts(line: str) -> tuple[float | None, str, str]:
@@ -152,17 +138,15 @@ def _bullets(lines: Sequence[str], session: str) -> Iterator[tuple[int, Passage 
 
 def passage_statement(passage: Passage, section: SessionPassages, project: str = "") -> Statement:
     """A passage as a statement of its session."""
-    superseded = passage.until is not None
-    at = passage.until if superseded else section.at
     return Statement(
         id=passage.id,
         kind=passage.kind,
-        status="superseded" if superseded else passage.status,
+        status=passage.status,
         text=passage.text,
         subject=passage.question,
         who=passage.by,
         basis="person" if passage.by == "user" else "agent",
-        stamp=None if at is None else Stamp(at),
+        stamp=None if section.at is None else Stamp(section.at),
         session=section.session,
         project=project,
         branch=section.branch,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from holdfast.core.errors import HoldfastError
@@ -89,11 +89,10 @@ class ProjectMemory:
         for store in self._stores:
             for path in store.months():
                 try:
-                    file = self._once(lambda store, path=path: store.decisions(path), store, path.name)  # type: ignore[misc]
+                    file = self._once(partial(MemoryStore.decisions, path=path), store, path.name)
                 except self._left_out:
                     continue
-                for section in file.sections:
-                    yield store.name, section
+                yield from ((store.name, section) for section in file.sections)
 
     def statements(self, *kinds: StatementKind) -> Iterator[Statement]:
         """All statements of these kinds, each kind from the file that is canonical for it."""

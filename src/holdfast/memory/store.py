@@ -237,18 +237,17 @@ class MemoryStore:
                 months.setdefault(decisions_md.month_of(session.at), []).append(session)
         dismissed = self.dismissed() if months else set()
         for month, group in months.items():
-            start = decisions_md.beginning(self.name, month)
-            self.change(
-                self.decisions_folder / f"{month}.md",
-                lambda text, group=group, start=start: decisions_md.with_sessions(  # type: ignore[misc]
-                    text or start, group, dismissed
-                ),
-                reason,
+            self._add_passages(month, group, dismissed, reason)
+
+    def _add_passages(
+        self, month: str, sessions: list[SessionPassages], dismissed: Collection[str], reason: str
+    ) -> None:
+        def rewrite(text: str) -> str:
+            return decisions_md.with_sessions(
+                text or decisions_md.beginning(self.name, month), sessions, dismissed
             )
 
-    def replace_passages(self, path: Path, ids: Collection[str], at: float | None, session: str, reason: str) -> None:
-        """Mark passages as replaced by a later session."""
-        self.change(path, lambda text: decisions_md.replaced(text, ids, at, session), reason)
+        self.change(self.decisions_folder / f"{month}.md", rewrite, reason)
 
     def propose(self, corrections: Iterable[str], reason: str = "") -> bool:
         """Propose corrections to the operating manual."""

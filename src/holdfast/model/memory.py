@@ -135,8 +135,8 @@ PassageStatus = Literal["agreed", "proposed", "rejected", "superseded"]
 class Passage(Struct, frozen=True, kw_only=True):
     """What a session settled, found or turned down, in the words that were used: one to three sentences.
 
-    `question` is what it answers, where it cannot be understood without. `worth` is a percentage. `until` is when it
-    was replaced, and `by_later` by which session.
+    `question` is what it answers, where it cannot be understood without. `worth` is a percentage: how likely it is that
+    a later session should know it.
     """
 
     text: str
@@ -145,8 +145,6 @@ class Passage(Struct, frozen=True, kw_only=True):
     status: PassageStatus = "agreed"
     by: Owner = ""
     worth: int = 50
-    until: float | None = None
-    by_later: str = ""
     session: str = ""
 
     @property

@@ -23,7 +23,9 @@ MOST_SENTENCES = 30  # of one message
 LONGEST_SENTENCE = 420
 _SHORTEST = 12  # a shorter one belongs to the sentence after it
 # The lookbehind follows the blank: a pattern that begins with a character set is several times as fast.
-_END = lazy_regex(r"\s(?<=[.!?…].)(?<!e\.g\..)(?<!i\.e\..)(?<!vs\..)(?<!etc\..)(?<!approx\..)\s*|(?<=[。！？])")
+_END = lazy_regex(
+    r"\s(?<=[.!?…].)(?<!e\.g\..)(?<!i\.e\..)(?<!vs\..)(?<!etc\..)(?<!approx\..)\s*|(?<=[。！？])"
+)
 _NOISE = lazy_regex(r"\[(?:image|request interrupted|pasted)[^\]\n]{0,80}\]|<[^<>\n]{1,80}>")
 
 

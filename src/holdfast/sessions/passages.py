@@ -97,7 +97,11 @@ def _questions(judged: Sequence[_Judged]) -> dict[int, str]:
         if first == len(said):
             continue
         asked = " ".join(one.sentence.text for one in said[first:])
-        if first and len(taken_apart(asked).content) < _TERSE_QUESTION and _status(said[first - 1]) == "agreed":
+        if (
+            first
+            and len(taken_apart(asked).content) < _TERSE_QUESTION
+            and _status(said[first - 1]) == "agreed"
+        ):
             asked = f"{said[first - 1].sentence.text} {asked}"
         found[number] = cut_to(asked, LONGEST_SUBJECT)
     return found
@@ -116,7 +120,7 @@ def _continues(group: Sequence[_Judged], judged: _Judged) -> bool:
 
 
 def _status(judged: _Judged) -> PassageStatus:
-    status: PassageStatus = judged.judgement.status  # type: ignore[assignment]
+    status: PassageStatus = judged.judgement.status
     if judged.sentence.by == "user" and status == "proposed":
         return "agreed"
     if status == "agreed" and judged.judgement.agreed < LEAST_AGREED:

@@ -13,9 +13,9 @@ from holdfast.model.ledger import Kind, LedgerEntry, Tokens
 from holdfast.model.memory import OpenItem
 from holdfast.sessions.checks import only_warns
 from holdfast.sessions.cost import cost_of
+from holdfast.sessions.dialogue import Message
 from holdfast.sessions.digest import MOST_NAMES, Digest, TodoItem, Turn
 from holdfast.sessions.failing_calls import experience_of
-from holdfast.sessions.dialogue import Message
 from holdfast.sessions.harvest import concluded, harvest_of
 from holdfast.sessions.keywords import keywords
 from holdfast.sessions.kind import explain_kind

@@ -24,12 +24,22 @@ from holdfast.sessions.dialogue import Message, Sentence
 BITS = 13
 SIZE = 1 << BITS
 SCALE = 2048.0  # weights are stored as whole numbers
-KINDS: tuple[PassageKind, ...] = ("decision", "rule", "cause", "measurement", "answer", "dead_end", "next_step")
+KINDS: tuple[PassageKind, ...] = (
+    "decision",
+    "rule",
+    "cause",
+    "measurement",
+    "answer",
+    "dead_end",
+    "next_step",
+)
 STATUSES: tuple[PassageStatus, ...] = ("agreed", "proposed", "rejected", "superseded")
 HEADS = ("carries", *KINDS, *STATUSES)
 _FILE = "statement_model.bin"
 _TOKEN = lazy_regex(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d[\d.,:%]*|[?!→✓✔✅❌⚠]|\S")
-_PATH = lazy_regex(r"[\w.-]*/[\w./-]+|\b\w+\.(?:py|go|ts|tsx|js|rs|md|json|ya?ml|toml|sh|kt|java|rb|c|h|css|html)\b")
+_PATH = lazy_regex(
+    r"[\w.-]*/[\w./-]+|\b\w+\.(?:py|go|ts|tsx|js|rs|md|json|ya?ml|toml|sh|kt|java|rb|c|h|css|html)\b"
+)
 _LENGTHS = (2, 5, 10, 18, 30)
 _MANY = 40  # words of a sentence that are looked at
 
@@ -69,7 +79,9 @@ class Scene:
         self._asked = [message.text.rstrip(" )*_`\"'").endswith(("?", "？")) for message in dialogue]
         by_user = [number for number, message in enumerate(dialogue) if message.by == "user"]
         self._reply = [next((n for n in by_user if n > number), -1) for number in range(len(dialogue))]
-        self._before = [next((n for n in reversed(by_user) if n < number), -1) for number in range(len(dialogue))]
+        self._before = [
+            next((n for n in reversed(by_user) if n < number), -1) for number in range(len(dialogue))
+        ]
         self._later: list[frozenset[str]] = [frozenset()] * len(dialogue)
         later: frozenset[str] = frozenset()
         for number in range(self._last, -1, -1):

@@ -238,8 +238,6 @@ PASSAGE = Form(
         Field("status", "status", one_of=("agreed", "proposed", "rejected", "superseded")),
         _BY,
         Field("worth", "worth", "count"),
-        Field("until", "until", "time"),
-        Field("replaced by session", "by_later"),
     ),
 )
 FINDING = Form(Finding, "text", (AT,))

@@ -40,7 +40,8 @@ _KINDS = (
     FileKind(r"name|projects\.json|ledger\.md|(?:dismissed|denied)\.jsonl|history/.*", True, "keep"),
     FileKind(r"projects/[^/]+/(?:log|archive/(?:\d{4}-\d\d|undated))\.md", True, "log"),
     FileKind(r"lessons/(?:(?:_candidates/)?[^/\\]+\.md|choices\.json|record\.json)", True, "lesson"),
-    FileKind(r"(?:.*/)?(?:current|style|reference|open-questions)\.md|projects/[^/]+/decisions/[^/]+\.md", True, "markdown"),
+    FileKind(r"(?:.*/)?(?:current|style|reference|open-questions)\.md", True, "markdown"),
+    FileKind(r"projects/[^/]+/decisions/[^/]+\.md", True, "markdown"),
     FileKind(r".*", True, "text"),
 )
 
