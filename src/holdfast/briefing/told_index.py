@@ -16,6 +16,7 @@ from pathlib import Path
 
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.stopwords import ENGLISH, OTHER_LANGUAGES
+from holdfast.core.tokens import count_tokens
 from holdfast.core.words import words
 from holdfast.hooks.meaning import UNIT
 from holdfast.hooks.telling import FORMAT, NAME, USUAL_LENGTHS, Telling, impact
@@ -31,7 +32,7 @@ CREATE TABLE source (
     worth REAL NOT NULL, vector BLOB NOT NULL, stamp TEXT NOT NULL);
 CREATE TABLE line (
     source INTEGER NOT NULL, position INTEGER NOT NULL, id TEXT NOT NULL, kind TEXT NOT NULL, status TEXT NOT NULL,
-    who TEXT NOT NULL, worth REAL NOT NULL, text TEXT NOT NULL, words TEXT NOT NULL,
+    who TEXT NOT NULL, worth REAL NOT NULL, text TEXT NOT NULL, tokens INTEGER NOT NULL, words TEXT NOT NULL,
     PRIMARY KEY (source, position)) WITHOUT ROWID;
 CREATE TABLE follows (earlier INTEGER NOT NULL, later INTEGER NOT NULL, PRIMARY KEY (earlier, later)) WITHOUT ROWID;
 """
@@ -94,7 +95,7 @@ class ToldIndex:
                 _row(number, source, turns, vector),
             )
             self._db.executemany(
-                "INSERT INTO line VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", _lines(number, source)
+                "INSERT INTO line VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", _lines(number, source)
             )
             if size > 2_000_000:
                 self._add_postings(postings)
@@ -191,12 +192,12 @@ def is_same_subject(some: set[str], other: set[str], vector: bytes, other_vector
 
 def _is_current(db: sqlite3.Connection) -> bool:
     try:
-        rows = db.execute("SELECT value FROM meta WHERE key = 'format'").fetchall()
+        rows: list[tuple[str]] = db.execute("SELECT value FROM meta WHERE key = 'format'").fetchall()
     except sqlite3.OperationalError as error:
         if "no such table" in str(error):
             return False
         raise
-    return [value for (value,) in rows] == [FORMAT]
+    return len(rows) == 1 and rows[0][0] == str(FORMAT)
 
 
 def _create(path: Path) -> None:
@@ -266,6 +267,7 @@ def _lines(number: int, source: Source) -> Iterator[tuple[object, ...]]:
             statement.who,
             statement.worth,
             text,
+            count_tokens(text),
             " ".join(dict.fromkeys((*_words(text), *_NUMBER.findall(text)))),
         )
 

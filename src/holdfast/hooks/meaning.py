@@ -6,6 +6,8 @@ Only whole words of the table count here: a prompt has enough of them. `vocab.so
 from __future__ import annotations
 
 import os
+from _operator import add, mul  # `operator` itself takes longer to load than it saves
+from itertools import repeat
 
 TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
@@ -19,8 +21,8 @@ _FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "search", "em
 _SPACED = "".join(sign if sign.isalnum() else " " for sign in map(chr, range(128)))
 
 
-def vector_of(text: str) -> list[int] | None:
-    """The sum of the vectors of the text's words; None if it has none that is known."""
+def vector_of(text: str) -> list[float] | None:
+    """The vector of a text, of length 1, by its words; None if it has none that is known."""
     words = dict.fromkeys(text.lower().translate(_SPACED).split())
     wanted = [word for word in words if word.isascii() and len(word) > 2][: 4 * MOST_WORDS]
     import mmap
@@ -33,9 +35,11 @@ def vector_of(text: str) -> list[int] | None:
     with open(os.path.join(_FOLDER, "static.i8"), "rb") as file:
         table = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     try:
-        return _sum(table, numbers[:MOST_WORDS])
+        sums = _sum(table, numbers[:MOST_WORDS])
     finally:
         table.close()
+    length = sum(map(mul, sums, sums)) ** 0.5
+    return [value / length for value in sums] if length else None
 
 
 def _sum(table: mmap.mmap, numbers: Iterable[int]) -> list[int]:
@@ -45,7 +49,7 @@ def _sum(table: mmap.mmap, numbers: Iterable[int]) -> list[int]:
         at = count * WIDTH + 2 * number
         weight = table[at] | table[at + 1] << 8
         row = memoryview(table[number * WIDTH : (number + 1) * WIDTH]).cast("b")
-        sums = [total + weight * value for total, value in zip(sums, row)]  # noqa: B905 (a hook; both are as long)
+        sums = list(map(add, sums, map(mul, repeat(weight), row)))
     return sums
 
 
@@ -65,12 +69,6 @@ def _number(listed: bytes, word: bytes) -> int | None:
     return None
 
 
-def cosine(sums: list[int], stored: bytes) -> float:
-    """The cosine of a prompt's sum and a stored vector of length UNIT."""
-    if len(stored) != WIDTH:
-        return 0.0
-    squares = product = 0
-    for value, other in zip(sums, memoryview(stored).cast("b")):  # noqa: B905 (a hook; both are as long)
-        squares += value * value
-        product += value * other
-    return product / (squares**0.5 * UNIT) if squares else 0.0
+def cosine(unit: list[float], stored: bytes) -> float:
+    """The cosine of a prompt's vector, of length 1, and a stored one of length UNIT."""
+    return sum(map(mul, unit, memoryview(stored).cast("b"))) / UNIT if len(stored) == WIDTH else 0.0

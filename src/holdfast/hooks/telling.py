@@ -110,7 +110,7 @@ class Telling:
         )
         self._sources = int(meta["sources"])
         self._prompt = prompt[:_LONGEST_PROMPT]
-        self._meaning: list[int] | None = None
+        self._meaning: list[float] | None = None
         self._postings: dict[str, bytes] = {}
         self.weights: dict[str, float] = {}
         self._weigh(set(_words(prompt[:_LONGEST_PROMPT], meta)))
@@ -271,7 +271,7 @@ class Telling:
 
     def _lines(self, found: Found, budget: int, heard: Collection[str], most: int) -> list[TellingLine]:
         rows = self._db.execute(
-            "SELECT position, id, status, worth, text, words FROM line WHERE source = ? ORDER BY position",
+            "SELECT position, id, status, worth, text, tokens, words FROM line WHERE source = ? ORDER BY position",
             (found.number,),
         ).fetchall()
         chosen = self._passages(rows, found, budget, heard)
@@ -289,33 +289,35 @@ class Telling:
 
     def _passages(self, rows: Sequence[Row], found: Found, budget: int, heard: Collection[str]) -> list[Row]:
         """The passages that say most for their tokens, in the order in which they were said."""
-        left = [row for row in rows if row[2] == "agreed" and row[1] not in heard]
+        left = [
+            (row, set(row[6].split(" "))) for row in rows if row[2] == "agreed" and row[1] not in heard
+        ]
         size = len(rows)
         known: set[str] = set()
         chosen: list[Row] = []
-        room = budget - MARK_TOKENS
+        used, room = 0, budget - MARK_TOKENS
         if found.kind != "session":
             room -= count_tokens(found.title) + 1
         while left:
             best, value = None, 0.0
-            for row in left:
-                said = set(row[5].split(" "))
+            for one in left:
+                row, said = one
                 new = len(said - known)
                 if new < _NEW * len(said):
                     continue
-                gain = row[3] ** 2 * new * (1 + 0.5 * row[0] / size) / (count_tokens(row[4]) + 4)
+                gain = row[3] ** 2 * new * (1 + 0.5 * row[0] / size) / (row[5] + 4)
                 if gain > value:
-                    best, value = row, gain
+                    best, value = one, gain
             if best is None:
                 break
             left.remove(best)
-            cost = count_tokens(best[4]) + 1
-            used = sum(count_tokens(row[4]) + 1 for row in chosen)
-            extra = MARK_TOKENS * ((used + cost) // LONGEST_LINE)
-            if used + cost + extra > room:
+            row, said = best
+            cost = row[5] + 1
+            if used + cost + MARK_TOKENS * ((used + cost) // LONGEST_LINE) > room:
                 continue
-            known.update(best[5].split(" "))
-            chosen.append(best)
+            known |= said
+            used += cost
+            chosen.append(row)
         return sorted(chosen)
 
 
@@ -323,7 +325,7 @@ def _packed(rows: Sequence[Row]) -> list[list[Row]]:
     lines: list[list[Row]] = []
     used = 0
     for row in rows:
-        cost = count_tokens(row[4]) + 1
+        cost = row[5] + 1
         if not lines or used + cost > LONGEST_LINE:
             lines.append([])
             used = 0
