@@ -113,7 +113,7 @@ class Telling:
         self._meaning: list[float] | None = None
         self._postings: dict[str, bytes] = {}
         self.weights: dict[str, float] = {}
-        self._weigh(set(_words(prompt[:_LONGEST_PROMPT], meta)))
+        self._weigh(set(_words(without_addresses(self._prompt), meta)))
 
     def _weigh(self, asked: set[str]) -> None:
         wanted = sorted(asked)
@@ -130,7 +130,7 @@ class Telling:
             weight = known.get(word, _RARE)
             often = len(self._postings.get(word, b"")) // 8
             if self._sources > _FEW and often > _COMMON * self._sources:
-                weight *= math.log(1 + self._sources / often) / math.log(1 + 1 / _COMMON)
+                weight *= (math.log(1 + self._sources / often) / math.log(1 + 1 / _COMMON)) ** 2
             self.weights[word] = weight
 
     def found(self) -> list[Found]:
@@ -169,7 +169,7 @@ class Telling:
     def _close(self, scores: dict[int, float], total: float) -> list[Found]:
         """The best sources of each kind, with how close together the words of the prompt stand in them."""
         found: list[Found] = []
-        self._meaning = vector_of(self._prompt)
+        self._meaning = vector_of(without_addresses(self._prompt))
         looked = {"session": 0, "commit": 0, "document": 0}
         ordered = sorted(scores, key=lambda number: -scores[number])
         for start in range(0, len(ordered), 50):
@@ -279,7 +279,7 @@ class Telling:
         reason = f"{found.kind} {found.id[:12]}; {', '.join(found.shared[:4])}; {found.chance:.0%} likely"
         lines: list[TellingLine] = []
         for part in _packed(chosen):
-            who = found.who or "you"
+            who = found.who or ("you" if found.kind == "session" else found.id[4:].partition("#")[0])
             mark = f"git {found.id[4:12]}" if found.kind == "commit" else part[0][1]
             texts = [_bare(row[4]) for row in part]
             label = f"{_bare(found.title)}: " if found.kind != "session" and not lines else ""
@@ -319,6 +319,13 @@ class Telling:
             used += cost
             chosen.append(row)
         return sorted(chosen)
+
+
+def without_addresses(text: str) -> str:
+    """A text without the addresses of web pages: their words say where something is, not what it is about."""
+    if "://" not in text:
+        return text
+    return " ".join([word for word in text.split() if "://" not in word])
 
 
 def _packed(rows: Sequence[Row]) -> list[list[Row]]:

@@ -38,6 +38,7 @@ _LARGEST_CHANGELOG = 3_000_000
 _MOST_FILES = 4000
 _MOST_CHANGELOGS = 10
 _MOST_TURNS = 30
+_CHANGELOG_WORTH = 0.02  # it lists what was added, which the code shows: found when asked for, hardly ever told
 _LONGEST_TURN = 800
 _SUBJECT_TOKENS = 30
 _MARK = 10  # digits of a blob's id that are kept of files that are no documents
@@ -227,13 +228,13 @@ def _of_changelog(path: str, text: str, changed: float | None, now: float | None
             at=at,
             title=title,
             turns=_turns(title, release.texts),
-            statements=tuple(_statements(path, title, told, at)),
+            statements=tuple(_statements(path, title, told, at, _CHANGELOG_WORTH)),
             stamp=_stamp("\n".join((title, str(at), *release.texts))),
         )
 
 
 def _statements(
-    path: str, title: str, told: list[tuple[Passage, Status]], at: float | None
+    path: str, title: str, told: list[tuple[Passage, Status]], at: float | None, worth: float = 0.5
 ) -> Iterator[Statement]:
     seen: set[str] = set()
     for passage, status in told:
@@ -250,6 +251,7 @@ def _statements(
             origin="git",
             stamp=None if at is None else Stamp(at),
             source=f"{path}:{max(passage.line, 1)}",
+            worth=worth,
         )
 
 

@@ -34,7 +34,7 @@ _COMMENT = lazy_regex(r"(?s)<!--.*?(?:-->|\Z)")
 _TAG = lazy_regex(r"</?[a-zA-Z][^<>\n]{0,200}>")
 # `Token-by: someone`, `Change-Id: I12`, and what tools and hosts append to messages.
 _TRAILER = lazy_regex(
-    r"(?i)\s*(?:[a-z][a-z-]*-(?:by|id|ids|on|to|url|from|with|link|bug|issue|pr|revision|stage|commit|for|off"
+    r"(?i)\s*(?:[a-z][a-z]*-[a-z][a-z-]*:\s*[0-9a-f]{7,}\s*\Z|[a-z][a-z-]*-(?:by|id|ids|on|to|url|from|with|link|bug|issue|pr|revision|stage|commit|for|off"
     r"|version)\s*:\s"
     r"|(?:cc|bug|bugs|fixes|closes|resolves|refs?|references|issues?|pr|prs|link|see|signed|git-svn-id"
     r"|upstream|jira|ticket"

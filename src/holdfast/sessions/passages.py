@@ -1,8 +1,8 @@
 """Passages of a dialogue that a later session should know: one to three sentences with kind, status and subject.
 
 The model judges sentences; here they become passages. A short answer stands with the question that it answers. What an
-agent said counts when the person agreed, or when it repeats what the person said; a proposal that was corrected is
-rejected.
+agent said counts when the person agreed, or when it repeats what the person said; else it is proposed, and a proposal
+that was corrected is rejected.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class _Judged(Struct, frozen=True):
     sentence: Sentence
     judgement: Judgement
     question: str = ""
+    confirmed: bool = True  # a person said it, repeated it or agreed to it
 
     @property
     def worth(self) -> float:
@@ -51,7 +52,10 @@ def passages_of(dialogue: Sequence[Message], model: Model | None = None) -> list
         sentences = sentences[:40] + sentences[40 - MOST_SENTENCES :]
     model = shipped() if model is None else model
     scene = Scene(dialogue)
-    judged = [_Judged(sentence, model.judge(hashed(scene.features(sentence)))) for sentence in sentences]
+    judged = [
+        _Judged(sentence, model.judge(hashed(scene.features(sentence))), confirmed=scene.is_confirmed(sentence))
+        for sentence in sentences
+    ]
     questions = _questions(judged)
     kept: list[list[_Judged]] = []
     for one in judged:
@@ -123,7 +127,7 @@ def _status(judged: _Judged) -> PassageStatus:
     status: PassageStatus = judged.judgement.status
     if judged.sentence.by == "user" and status == "proposed":
         return "agreed"
-    if status == "agreed" and judged.judgement.agreed < LEAST_AGREED:
+    if status == "agreed" and (judged.judgement.agreed < LEAST_AGREED or not judged.confirmed):
         return "proposed"
     return status
 

@@ -42,6 +42,8 @@ _PATH = lazy_regex(
 )
 _LENGTHS = (2, 5, 10, 18, 30)
 _MANY = 40  # words of a sentence that are looked at
+_ECHOED = 0.34  # share of an agent's words that the person said before
+_ASSENT = 8  # words of a reply that only agrees
 
 
 class Judgement(Struct, frozen=True, gc=False):
@@ -82,12 +84,32 @@ class Scene:
         self._before = [
             next((n for n in reversed(by_user) if n < number), -1) for number in range(len(dialogue))
         ]
+        self._said: list[frozenset[str]] = []  # by the person, before each message
+        said: frozenset[str] = frozenset()
+        for message, words in zip(dialogue, self._words, strict=True):
+            self._said.append(said)
+            if message.by == "user":
+                said |= words.content
         self._later: list[frozenset[str]] = [frozenset()] * len(dialogue)
         later: frozenset[str] = frozenset()
         for number in range(self._last, -1, -1):
             self._later[number] = later
             if dialogue[number].by != "user":
                 later |= self._words[number].content
+
+    def is_confirmed(self, sentence: Sentence) -> bool:
+        """Whether a person said this, or the agent repeats what the person said, or the person agreed in a few words."""
+        if sentence.by == "user" or self._messages[sentence.message].approved:
+            return True
+        words = taken_apart(sentence.text)
+        said = self._said[sentence.message]
+        if words.content and len(words.content & said) >= _ECHOED * len(words.content):
+            return True
+        reply = self._reply[sentence.message]
+        if reply < 0:
+            return False
+        answer = self._messages[reply].text
+        return len(answer.split()) <= _ASSENT and not self._asked[reply]
 
     def features(self, sentence: Sentence) -> Iterator[str]:
         """The features of a sentence, as text; the model hashes them."""
