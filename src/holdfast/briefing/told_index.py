@@ -187,7 +187,8 @@ def is_same_subject(some: set[str], other: set[str], vector: bytes, other_vector
     if not fewer or shared / fewer < _SHARED:
         return False
     mine, theirs = memoryview(vector).cast("b"), memoryview(other_vector).cast("b")
-    return sum(map(mul, mine, theirs)) / UNIT**2 >= _NEAR
+    product: int = sum(map(mul, mine, theirs))
+    return product / UNIT**2 >= _NEAR
 
 
 def _is_current(db: sqlite3.Connection) -> bool:
@@ -197,7 +198,7 @@ def _is_current(db: sqlite3.Connection) -> bool:
         if "no such table" in str(error):
             return False
         raise
-    return len(rows) == 1 and rows[0][0] == str(FORMAT)
+    return len(rows) == 1 and rows[0][0] == FORMAT
 
 
 def _create(path: Path) -> None:

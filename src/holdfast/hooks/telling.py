@@ -235,7 +235,7 @@ class Telling:
         self, budget: int, heard: Collection[str], most_lines: int = 8, floor: float = FLOOR
     ) -> tuple[list[TellingLine], str]:
         """The lines for the prompt, and otherwise why there are none. `heard` are ids that the session knows."""
-        found = self.found()
+        found = [one for one in self.found() if not self._was_told(one, heard)]
         if not found:
             return [], "nothing in the memory shares a word with the prompt"
         sure = sum(one.chance for one in found)
@@ -250,6 +250,15 @@ class Telling:
             budget -= sum(count_tokens(line.text) for line in new)
             lines += new
         return lines, "" if lines else "what is known about this was told already"
+
+    def _was_told(self, found: Found, heard: Collection[str]) -> bool:
+        """Whether the session heard of this source: a line shows the id of its first statement, or the commit."""
+        if not heard:
+            return False
+        if found.kind == "commit":
+            return found.id[4:12] in heard
+        rows = self._db.execute("SELECT id FROM line WHERE source = ?", (found.number,)).fetchall()
+        return any(id in heard for (id,) in rows)
 
     def _latest(self, chosen: list[Found], found: list[Found]) -> list[Found]:
         """The chosen sources, each replaced by the latest one on its subject: that one amends it or goes on with it."""

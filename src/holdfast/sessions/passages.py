@@ -16,7 +16,7 @@ from holdfast.model.memory import Passage, PassageStatus
 from holdfast.sessions.dialogue import Message, Sentence, sentences_of
 from holdfast.sessions.statement_model import Judgement, Model, Scene, hashed, shipped, taken_apart
 
-LEAST_WORTH = 0.3
+LEAST_WORTH, LEAST_AT_WORK = 0.3, 0.42  # when agents work, less of what is said is worth keeping
 LEAST_AGREED = 0.5
 MOST_SENTENCES = 800  # of one session
 LONGEST = 60  # tokens of a passage
@@ -45,13 +45,15 @@ class _Judged(Struct, frozen=True):
         return worth * _PASTED_WORTH if pasted else worth
 
 
-def passages_of(dialogue: Sequence[Message], model: Model | None = None) -> list[Passage]:
-    """The passages worth keeping, in the order in which they were said."""
+def passages_of(
+    dialogue: Sequence[Message], model: Model | None = None, *, worked: bool = False
+) -> list[Passage]:
+    """The passages worth keeping, in the order in which they were said. `worked`: the agent used tools."""
     sentences = list(sentences_of(dialogue))
     if len(sentences) > MOST_SENTENCES:
         sentences = sentences[:40] + sentences[40 - MOST_SENTENCES :]
     model = shipped() if model is None else model
-    scene = Scene(dialogue)
+    scene = Scene(dialogue, worked=worked)
     judged = [
         _Judged(sentence, model.judge(hashed(scene.features(sentence))), confirmed=scene.is_confirmed(sentence))
         for sentence in sentences
@@ -59,7 +61,7 @@ def passages_of(dialogue: Sequence[Message], model: Model | None = None) -> list
     questions = _questions(judged)
     kept: list[list[_Judged]] = []
     for one in judged:
-        candidate = _with_question(one, questions)
+        candidate = _with_question(one, questions, LEAST_AT_WORK if worked else LEAST_WORTH)
         if candidate is None:
             continue
         if kept and _continues(kept[-1], candidate):
@@ -76,15 +78,15 @@ def _best(passages: Sequence[Passage], most: int) -> list[Passage]:
     return [passage for passage in latest.values() if passage.id in chosen]
 
 
-def _with_question(judged: _Judged, questions: dict[int, str]) -> _Judged | None:
+def _with_question(judged: _Judged, questions: dict[int, str], least: float) -> _Judged | None:
     """The sentence, with the question if it is a short answer; None if it is not worth keeping."""
     sentence = judged.sentence
     if sentence.text.endswith(ASKS):
         return None
     if sentence.by == "user" and not sentence.place and len(taken_apart(sentence.text).content) < _TERSE:
         judged = _Judged(sentence, judged.judgement, questions.get(sentence.message - 1, ""))
-    least = LEAST_WORTH * (_LESS_WITH_QUESTION if judged.question else 1.0)
-    return judged if judged.worth >= least else None
+    needed = least * (_LESS_WITH_QUESTION if judged.question else 1.0)
+    return judged if judged.worth >= needed else None
 
 
 def _questions(judged: Sequence[_Judged]) -> dict[int, str]:

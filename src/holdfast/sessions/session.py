@@ -117,7 +117,7 @@ def conclude(
         ),
         named=_named([part.digest for part in ordered]),
         summary=_summary(turns, main, files),
-        passages=tuple(passages_of(dialogue_of(ordered))),
+        passages=tuple(passages_of(dialogue_of(ordered), worked=calls > 0)),
     )
 
 

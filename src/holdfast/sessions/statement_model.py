@@ -74,8 +74,10 @@ def taken_apart(text: str) -> Words:
 class Scene:
     """A dialogue, prepared so that each of its sentences can be judged with what stands around it."""
 
-    def __init__(self, dialogue: Sequence[Message]) -> None:
+    def __init__(self, dialogue: Sequence[Message], *, worked: bool = False) -> None:
+        """`worked`: the agent used tools. Then most of what is said orders or reports the work."""
         self._messages = dialogue
+        self._worked = worked
         self._last = len(dialogue) - 1
         self._words = [taken_apart(message.text) for message in dialogue]
         self._asked = [message.text.rstrip(" )*_`\"'").endswith(("?", "？")) for message in dialogue]
@@ -118,6 +120,8 @@ class Scene:
         tokens = [_folded(token) for token in words.tokens[:_MANY]]
         yield "bias"
         yield f"{by}"
+        if self._worked:
+            yield f"{by}worked"
         previous = "^"
         for token in tokens:
             yield f"{by}w{token}"
