@@ -6,8 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.core.git_history import Commit
 from holdfast.core.tokens import count_tokens
-from holdfast.knowledge.commit_texts import kind_of, message_of
+from holdfast.knowledge.changelogs import releases_in
+from holdfast.knowledge.commit_texts import CommitText, kind_of, message_of, source_of
+from holdfast.knowledge.decision_records import record_in
 from holdfast.knowledge.passages import MOST_PASSAGES, MOST_TOKENS, paragraphs, passages, sentences
 
 
@@ -133,8 +136,25 @@ def test_any_text_gives_short_passages(text: str) -> None:
         assert count_tokens(passage.text) <= MOST_TOKENS + 3
 
 
+UNITS = [
+    "a" * 50,
+    "- x ",
+    "((((",
+    "`",
+    "[a](",
+    "> ",
+    "https://a.b/",
+    "This reverts commit ",
+    "**",
+    "|",
+    "#1",
+    "-",
+    "\t",
+]
+
+
 @pytest.mark.parametrize(
-    "unit", ["a" * 50, "- x ", "((((", "`", "[a](", "> ", "https://a.b/", "This reverts commit ", "**"]
+    "unit", [*UNITS, "abcdef0", "see ", "a#1.", "you must ", "note to ", "<a ", "1.", "faster 10 "]
 )
 def test_long_lines_take_no_longer_than_they_should(unit: str) -> None:
     import time
@@ -142,6 +162,13 @@ def test_long_lines_take_no_longer_than_they_should(unit: str) -> None:
     start = time.perf_counter()
     passages(paragraphs(unit * (200_000 // len(unit))))
     passages(paragraphs((unit + "\n") * (200_000 // len(unit))))
+    message = f"{unit * 2000}\n\n{unit * (20_000 // len(unit))}\n"
+    source_of(Commit("0" * 40, (), 0.0, unit, unit, message), CommitText())
+    releases_in(f"## 1.0.0\n\n- {unit * (20_000 // len(unit))}\n")
+    record_in(
+        "docs/adr/1.md",
+        f"# A title\n\nStatus: {unit * 200}\n\n## Decision\n\n{unit * (20_000 // len(unit))}\n",
+    )
     assert time.perf_counter() - start < 10
 
 

@@ -30,13 +30,13 @@ _PLAIN_HEADING = lazy_regex(rf"(?i)(?:(?:version|release)\s+)?{_VERSION}(?:\s*[-
 _UNDERLINE = lazy_regex(r"([-=~^#*+])\1{2,}\s*")
 _NUMBERS = lazy_regex(r"\d+")
 _CREDIT = lazy_regex(
-    r"(?i)\s*(?:[—–-]\s*)?(?:(?:contributed|reported|added|fixed|implemented|suggested|made"
-    r"|sponsored)?\s*by @[\w-]+.*|thanks?(?: to)? @?[\w-]+.*|"
-    r"\(thanks.*\)|in #\d+\.?|\(?@[\w-]+\)?)\s*$"
+    r"(?i)[ ]?(?:[—–-][ ]?)?(?:(?:contributed|reported|added|fixed|implemented|suggested|made"
+    r"|sponsored)?[ ]?by @[\w-]+.*|thanks?(?: to)? @?[\w-]+.*|"
+    r"\(thanks.*\)|in #\d+\.?|\(?@[\w-]+\)?)[ ]?$"
 )
 _REFERENCES = lazy_regex(
-    r"(?i)\s*[(\[](?:(?:see|closes|fixes|refs?|pr|issue|gh)?[\s:]*(?:[\w./-]*[#!]\d+|[0-9a-f]{7,40}|GH-\d+"
-    r"|bpo-\d+)[\s,;/&]*)+[)\]]\s*"
+    r"(?i)\s*[(\[](?:(?:see|closes|fixes|refs?|pr|issue|gh)?[\s:]*(?>[\w./-]*[#!]\d++|[0-9a-f]{7,40}\b|GH-\d++"
+    r"|bpo-\d++)[\s,;/&]*+)+(?:(?:thanks|by|via|@)[^()\[\]]*)?[)\]]\s*"
 )
 _EMPTY = lazy_regex(r"\s*[(\[][\s,]*[)\]]|(?<!\w)\*(?=\()|(?<=\))\*")
 _LEADING_REFERENCE = lazy_regex(r"^(?:\[?[\w./-]*[#!]\d+\]?|\[?[0-9a-f]{7,40}\]?)[:\s-]+(?=\S)")

@@ -19,6 +19,7 @@ MOST_PASSAGES = 12
 _MOST_SENTENCES = 3
 _LONGEST_LEAD = 24  # tokens of a line that introduces a list
 _LONGEST_LINE = 2000
+_LONGEST_PARAGRAPH = 6000
 _MOST_LINES = 600
 _LEAST_WORDS = 3
 
@@ -28,10 +29,12 @@ _BOX = lazy_regex(r"\s*[-*]\s*\[[ xX]?\]")
 _HEADING = lazy_regex(r"#{1,6}\s+(.*?)\s*#*")
 _LABEL = lazy_regex(r"(?:\*\*|__)([^*_\n]{2,60}?):?(?:\*\*|__):?")
 _UNDERLINE = lazy_regex(r"([-=~^\"'+*])\1{2,}")
-_RULE = lazy_regex(r"[-=_*~#+\s]{3,}")
-_TABLE = lazy_regex(r"\s*(?:\|.*\||\+[-=+]+\+|[-:| ]+\|[-:| ]+)\s*")
+_RULE = lazy_regex(r"[-=_*~#+:|\s]+")
 _COMMENT = lazy_regex(r"(?s)<!--.*?(?:-->|\Z)")
-_TAG = lazy_regex(r"</?[a-zA-Z][^<>\n]{0,200}>")
+# Not the marks of a conversation: those must stay for the guard to see.
+_TAG = lazy_regex(
+    r"(?i)</?(?!system|assistant|human|user|tool|function|invoke|antml|instruction)[a-z][^<>\n]{0,200}>"
+)
 # `Token-by: someone`, `Change-Id: I12`, and what tools and hosts append to messages.
 _TRAILER = lazy_regex(
     r"(?i)\s*(?:[a-z][a-z-]*-(?:by|id|ids|on|to|url|from|with|link|bug|issue|pr|revision|stage|commit|for|off"
@@ -43,13 +46,13 @@ _TRAILER = lazy_regex(
     r"|\(?cherry[- ]picked from |🤖|generated (?:with|by|using) |\[skip ci\]|\[ci skip\]|approved by:? "
     r"|see merge request )"
 )
-_REFERENCE = r"(?:[\w./-]*[#!]\d+|gh-\d+|[A-Z][A-Z0-9]+-\d+|https?://\S+)"
+_REFERENCE = r"(?>[\w./-]*[#!]\d++|gh-\d++|[A-Z][A-Z0-9]+-\d++|https?://\S++)"
 _ONLY_REFERENCES = lazy_regex(
     r"(?i)[-*\s]*(?:(?:this |it )?(?:closes?|closed|fix(?:es|ed)?|resolves?|resolved|refs?|references"
     r"|see(?: also)?|related(?: to)?|part of"
     r"|towards?|addresses|follow[- ]?up (?:to|of)|backports?(?: of)?|depends on|supersedes|reverts|from|pr"
     r"|issue|and|,|:|&)\s*)*"
-    rf"(?:{_REFERENCE}[\s,;.]*(?:and\s)?)+[\s.)]*"
+    rf"(?:{_REFERENCE}[\s,;.]*+(?:and\s)?)+[\s.)]*"
 )
 _GITHUB = lazy_regex(
     r"https?://(?:www\.)?git(?:hub|lab)\.com/[\w.-]+/[\w.-]+/(?:-/)?(?:issues|pull|merge_requests"
@@ -217,7 +220,8 @@ class _Collector:
         self._is_item = self._is_skipped = False
 
     def _is_no_prose(self, line: str, bare: str) -> bool:
-        if bare[0] == ">" or _TABLE.fullmatch(line) or _BOX.match(line):
+        is_table = bare[0] in "|+" and bare[-1] in "|+"
+        if bare[0] == ">" or is_table or _BOX.match(line):
             self._is_skipped = True
             return True
         return bool(_TRAILER.match(bare) or _FOOTNOTE.fullmatch(bare) or _ONLY_REFERENCES.fullmatch(bare))
@@ -248,7 +252,7 @@ class _Collector:
         self._open.append(bare)
 
     def _close(self) -> None:
-        text = plain(" ".join(self._open))
+        text = plain(" ".join(self._open)[:_LONGEST_PARAGRAPH])
         self._open = []
         lead = self._leads[-1][1] if self._leads and self._is_item else ""
         if text.endswith((":", "…")):
@@ -383,7 +387,7 @@ def _packed(group: list[Paragraph]) -> Iterator[Passage]:
 def _passage(parts: list[str], first: Paragraph, lead: str, line: int) -> Iterator[Passage]:
     text = "; ".join(part.rstrip(".;,") for part in parts) if first.is_item else " ".join(parts)
     text = f"{lead} {text}" if lead else text
-    if content_words(text) >= _LEAST_WORDS:
+    if content_words(text) >= (_LEAST_WORDS - 1 if _WEIGHTY.search(text) else _LEAST_WORDS):
         yield Passage(text, line, first.heading)
 
 
