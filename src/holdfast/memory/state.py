@@ -182,7 +182,7 @@ def _unfinished(record: DistilledSession) -> list[OpenItem]:
     return [
         OpenItem(text=task_line(task.title, LONGEST_REQUEST), why=_why(task), owner="agent", at=task.at)
         for task in record.tasks
-        if task.status in ("failed", "skipped")
+        if (task.status == "skipped" or (task.status == "failed" and task.listed))
         and task.title
         and task.reason not in _STOPPED
         and not task.evidence.startswith(TICKED)
