@@ -10,11 +10,12 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
+from typing import Literal
 
 from msgspec.structs import replace
 
 from holdfast.core.patterns import lazy_regex
-from holdfast.memory.current import Check, Current, Done, NextStep, by_session
+from holdfast.memory.current import Check, ClosedTodo, Current, Done, NextStep, by_session
 from holdfast.memory.current_digest import GO_ON
 from holdfast.memory.log import goal_line, summary_of, task_line
 from holdfast.model.events import DistilledSession, TaskResult
@@ -22,8 +23,9 @@ from holdfast.model.ledger import FailureReason
 from holdfast.model.memory import Fact, FactCategory, OpenItem
 from holdfast.sessions.digest import is_alike, words_of
 from holdfast.sessions.harvest_commands import bare_command, check_in
-from holdfast.sessions.open_items import is_chore
+from holdfast.sessions.open_items import is_chore, speaks_of
 from holdfast.sessions.outcome import ON_THE_LIST, TICKED
+from holdfast.sessions.own_words import own_words
 from holdfast.sessions.summary import cut
 from holdfast.store.line_grammar import render_minute
 
@@ -92,9 +94,11 @@ def _worth(fact: Fact, seen: Counter[str]) -> tuple[int, int, float]:
 
 
 MOST_TODO = 12
-MOST_OF_A_SESSION = 4
+MOST_OF_A_SESSION = 6
 LAPSES_AFTER = 3  # sessions on the branch that did not return to an item
 MOST_DONE = 6
+MOST_CLOSED = 8
+FEWEST_OWN = 3  # words of a request that says what it wants
 MOST_BRANCHES = 6
 MOST_STUMBLES = 6
 MOST_CHECKS = 5
@@ -132,17 +136,23 @@ def _take(state: Current, record: DistilledSession, project: str, dismissed: Col
     left_open = [replace(item, project=project) for item in open_items(record) if item.id not in dismissed]
     deed = (_done(record, project),) if did_something(record) else ()
     done = (*(item for item in state.done if item.session != record.session), *deed)
-    still_open = [
-        item
-        for item in state.todo
-        if not _settled(item, record, project) and not (deed and _lapsed(item, deed[0], done))
-    ]
+    closed = {item.id: ending for item in state.todo if (ending := _ending(item, record, project, left_open))}
+    if deed:
+        lapsed = [item for item in state.todo if item.id not in closed and _lapsed(item, deed[0], done)]
+        closed.update({item.id: ("dropped", NOT_TAKEN_UP) for item in lapsed})
+    restated = {item.id for item in state.todo if item.session and _is_restated(item, record, left_open)}
+    still_open = [item for item in state.todo if item.id not in closed and item.id not in restated]
     ids = {item.id for item in still_open}
+    next_steps = _next(state.next, record, project, left_open)
+    gone = [_closed(item, *closed[item.id], record.ended) for item in state.todo if item.id in closed]
+    gone += _steps_given_up(state, next_steps, record)
+    reopened = {item.id for item in left_open}
     return replace(
         state,
         todo=(*still_open, *(item for item in left_open if item.id not in ids)),
-        next=_next(state.next, record, project, left_open),
+        next=next_steps,
         done=done,
+        closed=(*(item for item in state.closed if item.id not in reopened), *gone),
         checks=_checks(state.checks, record),
     )
 
@@ -150,13 +160,14 @@ def _take(state: Current, record: DistilledSession, project: str, dismissed: Col
 def did_something(record: DistilledSession) -> bool:
     """Whether a session did anything worth listing. A host's helper that writes a title or a commit message did not.
 
-    Nor did a session that consists only of commands of holdfast or of the client.
+    Nor did a session that consists only of commands of holdfast or of the client, or a request whose answer repeats it.
     """
     if not goal_line(record, 100):
         return False
-    return bool(record.tool_calls or record.files or len(record.prompts) > 1) or not _FOR_A_PROGRAM.match(
-        record.goal
-    )
+    if record.tool_calls or record.files or len(record.prompts) > 1:
+        return True
+    echoes = record.outcome == "unknown" and words_of(record.final_message) <= words_of(record.goal)
+    return not echoes and not _FOR_A_PROGRAM.match(record.goal)
 
 
 def open_items(record: DistilledSession) -> tuple[OpenItem, ...]:
@@ -205,16 +216,78 @@ def to_minute(at: float | None) -> float | None:
     return None if at is None else at // 60 * 60
 
 
-def _settled(item: OpenItem, record: DistilledSession, project: str) -> bool:
-    """Whether a session has done an open item, or reports its own open items again."""
-    if item.session == record.session:
-        return bool(item.session)
-    if item.branch not in (record.branch, "") or item.project != project or not item.session:
-        return False  # only a person closes a person's to-do
-    if (check := _FAILS.match(item.text)) and check[1] in dict(record.verified):
-        return True
+Ending = tuple[Literal["done", "dropped", "replaced"], str]
+NOT_TAKEN_UP = f"{LAPSES_AFTER} later sessions on its branch did not return to it"
+TOO_OLD = "nobody returned to it for two weeks"
+TOO_MANY = f"only the {MOST_TODO} newest and most urgent are kept"
+
+
+def _ending(
+    item: OpenItem, record: DistilledSession, project: str, left: Sequence[OpenItem]
+) -> Ending | None:
+    """How a session ended an open item; None if it is open as before, or is left again."""
     words = words_of(item.text)
-    return any(task.status == "done" and is_alike(words, words_of(task.title)) for task in record.tasks)
+    if any(is_alike(words, words_of(again.text)) for again in left):
+        return None
+    if item.session and item.session == record.session:
+        return (
+            ("done", "")
+            if _did(item, record)
+            else ("replaced", "a later report of its session does not name it")
+        )
+    if item.branch not in (record.branch, "") or item.project != project or not item.session:
+        return None  # only a person closes a person's to-do
+    return ("done", "") if _did(item, record) else None
+
+
+def _is_restated(item: OpenItem, record: DistilledSession, left: Sequence[OpenItem]) -> bool:
+    """Whether a session reports an open item again: its own, or an earlier one of its branch in its own words."""
+    if item.session == record.session:
+        return True
+    words, place = words_of(item.text), (item.branch, item.project)
+    return any(is_alike(words, words_of(new.text)) and place == (new.branch, new.project) for new in left)
+
+
+def _did(item: OpenItem, record: DistilledSession) -> bool:
+    """Whether a session did an open item: a check passes again, a task of it is done, or its account speaks of it."""
+    if check := _FAILS.match(item.text):
+        return check[1] in dict(record.verified)
+    words = words_of(item.text)
+    if any(task.status == "done" and is_alike(words, words_of(task.title)) for task in record.tasks):
+        return True
+    if record.outcome in UNFINISHED and not record.commits:
+        return False
+    accounts = (record.summary, *record.harvest.commits)
+    return any(speaks_of(text, item.text) for text in accounts if text)
+
+
+def _closed(item: OpenItem | NextStep, how: str, why: str, at: float | None) -> ClosedTodo:
+    return ClosedTodo(
+        text=item.text,
+        how=how,  # type: ignore[arg-type]
+        why=why,
+        branch=item.branch,
+        project=item.project,
+        session=item.session,
+        at=to_minute(at),
+    )
+
+
+def _steps_given_up(state: Current, now: Sequence[NextStep], record: DistilledSession) -> list[ClosedTodo]:
+    """Steps to go on with a session, which a later one did not take up. The others stand among the to-dos."""
+    kept = {step.session for step in now}
+    return [
+        _closed(step, "dropped", "a later session on its branch went on with something else", record.ended)
+        for step in state.next
+        if step.text.startswith(GO_ON)
+        and not step.by
+        and step.session not in (*kept, record.session)
+        and not any(speaks_of(text, _goal_of(step)) for text in (*record.prompts, record.summary))
+    ]
+
+
+def _goal_of(step: NextStep) -> str:
+    return step.text.removeprefix(GO_ON).rpartition(" (")[0]
 
 
 def _lapsed(item: OpenItem, deed: Done, done: Sequence[Done]) -> bool:
@@ -245,12 +318,19 @@ def _next(
         text = left[0].text
     elif record.outcome in UNFINISHED:
         day = "" if record.ended is None else f", {render_minute(record.ended)[:10]}"
-        text = f"{GO_ON}{goal_line(record, LONGEST - 80)} ({record.outcome}{day})"
+        text = f"{GO_ON}{_request(record, LONGEST - 80)} ({record.outcome}{day})"
     else:
         return tuple(remaining)
     at = to_minute(record.started)
     step = NextStep(text=text, branch=record.branch, project=project, session=record.session, at=at)
     return (*remaining, step)
+
+
+def _request(record: DistilledSession, most: int) -> str:
+    """The last request that was not finished, if it says what it wants; else the goal of the session."""
+    requests = [task.title for task in record.tasks if not task.listed and task.status != "done"]
+    last = task_line(requests[-1], most) if requests else ""
+    return last if len(own_words(last)) >= FEWEST_OWN and not is_chore(last) else goal_line(record, most)
 
 
 def _done(record: DistilledSession, project: str) -> Done:
@@ -288,6 +368,9 @@ def _trimmed(state: Current, newest: float | None) -> Current:
     todo = [item for item in state.todo if not item.session or (item.at or 0) >= oldest]
     by_worth = sorted(by_session(todo), key=lambda item: (bool(item.session), item.priority != "high"))
     kept_ids = {item.id for item in by_worth[:MOST_TODO]} | {item.id for item in todo if not item.session}
+    expired = [_closed(item, "dropped", TOO_OLD, newest) for item in state.todo if item not in todo]
+    expired += [_closed(item, "dropped", TOO_MANY, newest) for item in todo if item.id not in kept_ids]
+    closed = {item.id: item for item in (*state.closed, *expired) if (item.at or 0) >= oldest}
     derived = sorted((step for step in state.next if not step.by), key=lambda step: -(step.at or 0))
     fresh = [step for step in derived if (step.at or 0) >= oldest][:MOST_BRANCHES]
     return replace(
@@ -295,6 +378,7 @@ def _trimmed(state: Current, newest: float | None) -> Current:
         todo=tuple(item for item in by_worth if item.id in kept_ids),
         next=(*(step for step in state.next if step.by), *fresh),
         done=tuple(sorted(state.done, key=lambda item: item.at or 0)[-MOST_DONE:][::-1]),
+        closed=tuple(sorted(closed.values(), key=lambda item: item.at or 0)[-MOST_CLOSED:][::-1]),
     )
 
 
