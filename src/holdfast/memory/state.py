@@ -21,6 +21,7 @@ from holdfast.memory.log import goal_line, summary_of, task_line
 from holdfast.model.events import DistilledSession, TaskResult
 from holdfast.model.ledger import FailureReason
 from holdfast.model.memory import Fact, FactCategory, OpenItem
+from holdfast.sessions.checks import is_task
 from holdfast.sessions.digest import is_alike, words_of
 from holdfast.sessions.harvest_commands import bare_command, check_in
 from holdfast.sessions.open_items import is_chore, speaks_of
@@ -33,15 +34,23 @@ from holdfast.store.line_grammar import render_minute
 
 _ALL = frozenset((".", "./", "./...", "...", "*", "**"))
 _NAMES_A_FILE = lazy_regex(r"[\w-]+\.(?!\.)[A-Za-z]{1,5}\Z")
+_WRAPPER = lazy_regex(
+    r"\A(?:(?:npx|bunx|pnpx|uvx)\s+(?:--?\w+\s+)*|(?:mise|asdf|rbenv|pnpm|yarn|npm|bundle|direnv)\s+(?:exec|x|dlx)\s+(?:--\s+)?"
+    r"|(?:uv|poetry|pipenv|pdm|hatch|rye)\s+run\s+|(?:\S*/)?python[\d.]*\s+-m\s+)+"
+)
 _ELSEWHERE = lazy_regex(r"\s*cd\s+[\"']?(?:/|~|[A-Za-z]:|\$)")
 
 
 def useful_checks(new: Sequence[Fact], known: Iterable[Fact] = ()) -> list[Fact]:
-    """The new facts without checks of a part that other checks make redundant. Known facts are kept."""
+    """The new facts without checks that others make redundant. Known facts are kept.
+
+    Of one program the check of the whole counts, in the form that most sessions use. Where the repository defines a
+    task for a kind of check, a tool that one session called once is not worth a line.
+    """
     known_facts = list(known)
     ids = {fact.id for fact in known_facts}
     checks = [fact for fact in (*known_facts, *new) if check_in(fact)]
-    whole = {_runner(fact) for fact in checks if not of_a_part(fact.command)}
+    tasks = {check_in(fact) for fact in checks if is_task(fact.command)}
     seen = Counter(fact.id for fact in new)
     chosen: dict[tuple[str, ...], Fact] = {}
     for fact in checks:
@@ -50,9 +59,12 @@ def useful_checks(new: Sequence[Fact], known: Iterable[Fact] = ()) -> list[Fact]
             chosen[_runner(fact)] = fact
 
     def tells(fact: Fact) -> bool:
-        if fact.id in ids or not check_in(fact) or not of_a_part(fact.command):
+        if fact.id in ids or not check_in(fact):
             return True
-        return _runner(fact) not in whole and chosen[_runner(fact)].id == fact.id
+        once = seen[fact.id] == 1
+        if once and (_names_files(fact.command) or (check_in(fact) in tasks and not is_task(fact.command))):
+            return False
+        return chosen[_runner(fact)].id == fact.id
 
     return [fact for fact in new if tells(fact)]
 
@@ -61,6 +73,10 @@ def useful_checks(new: Sequence[Fact], known: Iterable[Fact] = ()) -> list[Fact]
 def of_a_part(command: str) -> bool:
     """Whether a check names files or folders, or ran in a directory of one machine."""
     return bool(_ELSEWHERE.match(command)) or any(map(_is_place, bare_command(command).split()[1:]))
+
+
+def _names_files(command: str) -> bool:
+    return any(_NAMES_A_FILE.search(word) for word in bare_command(command).split()[1:] if word[0] != "-")
 
 
 def _is_place(word: str) -> bool:
@@ -76,7 +92,7 @@ def _runner(fact: Fact) -> tuple[str, ...]:
 
 @lru_cache(maxsize=2048)
 def _program_and_verbs(command: str) -> tuple[str, ...]:
-    words = bare_command(command).split()
+    words = _WRAPPER.sub("", bare_command(command)).split()
     verbs: list[str] = []
     for word in words[1:]:
         if word.startswith("-") or word in _ALL or _is_place(word):
@@ -85,12 +101,13 @@ def _program_and_verbs(command: str) -> tuple[str, ...]:
     return (words[0].rpartition("/")[2] if words else "", *verbs)
 
 
-def _worth(fact: Fact, seen: Counter[str]) -> tuple[int, int, float]:
-    """The order of checks: more sessions, then fewer and wider paths, then newer."""
-    places = sum(
-        word.strip("./").count("/") + 1 for word in bare_command(fact.command).split()[1:] if _is_place(word)
-    )
-    return seen[fact.id], -places, fact.verified_at or fact.at or 0.0
+def _worth(fact: Fact, seen: Counter[str]) -> tuple[bool, int, int, int, float]:
+    """The order of checks: the whole, then more sessions, fewer and wider paths, fewer options, then newer."""
+    words = bare_command(fact.command).split()[1:]
+    places = sum(word.strip("./").count("/") + 1 for word in words if _is_place(word))
+    options = sum(word.startswith("-") for word in words)
+    newest = fact.verified_at or fact.at or 0.0
+    return not of_a_part(fact.command), seen[fact.id], -places, -options, newest
 
 
 MOST_TODO = 12
