@@ -11,11 +11,11 @@ from holdfast.core.tokens import count_tokens
 from holdfast.knowledge.changelogs import releases_in
 from holdfast.knowledge.commit_texts import CommitText, kind_of, message_of, source_of
 from holdfast.knowledge.decision_records import record_in
-from holdfast.knowledge.passages import MOST_PASSAGES, MOST_TOKENS, paragraphs, passages, sentences
+from holdfast.knowledge.quotations import MOST_QUOTATIONS, MOST_TOKENS, paragraphs, quotations, sentences
 
 
 def texts(body: str) -> list[str]:
-    return [passage.text for passage in passages(paragraphs(body))]
+    return [quotation.text for quotation in quotations(paragraphs(body), "shop: quotes", 0.0)]
 
 
 def test_wrapped_lines_become_sentences() -> None:
@@ -124,13 +124,13 @@ def test_many_passages_are_cut_to_those_that_weigh_most() -> None:
         f"The module {name} renders several widgets nicely." for name in ("red", "blue", "green") * 5
     )
     found = texts(f"{weak}\n\nNever call the renderer from a hook, because hooks have no window.\n")
-    assert len(found) == MOST_PASSAGES
+    assert len(found) == MOST_QUOTATIONS
     assert found[-1].startswith("Never call the renderer")
 
 
 @given(st.text(max_size=3000))
 def test_any_text_gives_short_passages(text: str) -> None:
-    for passage in passages(paragraphs(text)):
+    for passage in quotations(paragraphs(text), text[:40], 0.0):
         assert passage.text.strip()
         assert "\n" not in passage.text
         assert count_tokens(passage.text) <= MOST_TOKENS + 3
@@ -160,8 +160,8 @@ def test_long_lines_take_no_longer_than_they_should(unit: str) -> None:
     import time
 
     start = time.perf_counter()
-    passages(paragraphs(unit * (200_000 // len(unit))))
-    passages(paragraphs((unit + "\n") * (200_000 // len(unit))))
+    quotations(paragraphs(unit * (200_000 // len(unit))), unit, 0.0)
+    quotations(paragraphs((unit + "\n") * (200_000 // len(unit))), unit, 0.0)
     message = f"{unit * 2000}\n\n{unit * (20_000 // len(unit))}\n"
     source_of(Commit("0" * 40, (), 0.0, unit, unit, message), CommitText())
     releases_in(f"## 1.0.0\n\n- {unit * (20_000 // len(unit))}\n")
