@@ -18,13 +18,16 @@ from bench.measuring import report
 from holdfast.briefing.changes_since import RecentChange
 from holdfast.briefing.moments import answer, remedy
 from holdfast.briefing.prepare import prepare
+from holdfast.briefing.projects import memory_of
 from holdfast.briefing.start import Briefings
 from holdfast.flows.hosts import Plan, install
 from holdfast.flows.import_sessions import import_into
 from holdfast.hot import hook_entry
+from holdfast.memory.decisions import SessionPassages
 from holdfast.model.events import FileTouch
 from holdfast.model.line import Line
-from holdfast.model.memory import DeadEnd, Question
+from holdfast.model.memory import DeadEnd, Passage, Question
+from holdfast.model.statement import statement_of
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
@@ -123,7 +126,8 @@ def bench_moment_hook(folder: Path) -> bool:
     ]
     moments = [found for end in stumbles if (found := remedy(end, str(repo)))]
     answers = [
-        answer(Question(text=f"Which port has service {n}?", answer=str(n)), "shop") for n in range(200)
+        answer(statement_of(Question(text=f"Which port has service {n}?", answer=str(n)), "shop"))
+        for n in range(200)
     ]
     assert len(moments) == 1000
     prepare(machine, project, Briefings(moments=(*moments, *answers), projects={"": "shop"}))
@@ -158,6 +162,84 @@ def _bench_moment(name: str, text: str, memory: Path, repo: Path, env: dict[str,
         "yardstick_ms": round(1000 * statistics.median(bare), 1),
     }
     return report(name, ratio, 'x python -I -S -c "import json, sqlite3"', 1.6, **more)
+
+
+def bench_file_hook(folder: Path) -> bool:
+    """At the reading of a file, with 1,000 sessions that each decided something about some of 150 files.
+
+    Four calls: a file of which nothing is known, the same after an edit of 20 kB, a file that this session was told
+    about, and one that it is told about now. The first three are silent, and most calls of a session are like the first.
+    """
+    repo, env, project, _, _ = with_sessions(folder)
+    env = {**env, "CLAUDE_PROJECT_DIR": str(repo)}
+    machine = Machine(env, repo)
+    files = sorted(path.relative_to(repo).as_posix() for path in repo.rglob("*.py"))[:150]
+    sections = [
+        SessionPassages(
+            session=f"bench-{number:05}",
+            title="bench",
+            at=1.7e9 + number * 3600,
+            passages=tuple(
+                Passage(text=f"In {files[(number * 7 + part) % 150]} rule {number}-{part} holds.", worth=80)
+                for part in range(8)
+            ),
+        )
+        for number in range(1_000)
+    ]
+    memory_of(machine, project).record_passages(sections)
+    start = time.perf_counter()
+    prepare(machine, project)
+    seconds = time.perf_counter() - start
+    told = str(repo / files[0])
+    kept = [
+        _bench_file("file_hook", "Read", str(repo / "src" / "other.py"), {}, 0.6, project.memory, env, seconds),
+        _bench_file("file_hook_edit", "Edit", str(repo / "src/other.py"), {"old_string": "x\n" * 9_000}, 0.6, project.memory, env),
+        _bench_file("file_hook_told", "Read", told, {}, 1.6, project.memory, env),
+    ]  # fmt: skip
+    (project.memory / "said").mkdir(exist_ok=True)
+    (project.memory / "said" / "bench.files").write_text(f"\t{told}\n", encoding="utf-8")
+    kept.append(_bench_file("file_hook_again", "Read", told, {}, 0.6, project.memory, env))
+    return all(kept)
+
+
+def _bench_file(
+    name: str,
+    tool: str,
+    path: str,
+    more: dict[str, str],
+    bound: float,
+    memory: Path,
+    env: dict[str, str],
+    prepare_s: float = 0.0,
+) -> bool:
+    event = {
+        "cwd": env["CLAUDE_PROJECT_DIR"],
+        "hook_event_name": "PreToolUse",
+        "session_id": "bench",
+        "tool_name": tool,
+    }
+    payload = json.dumps({**event, "tool_input": {"file_path": path, **more}}).encode()
+    command = [sys.executable, "-I", "-S", hook_entry.__file__, "claude-code", "PreToolUse"]
+    entry = {"session": "other", "time": "2026", "source": "startup", "lines": [{"text": "x" * 100}] * 20}
+    full = (json.dumps(entry) + "\n").encode() * 60
+    bare, hook = [], []
+    for number in range(-1, RUNS):  # the first warms both up
+        _as_if_later(memory, full)
+        if name == "file_hook_told":
+            (memory / "said" / "bench.files").unlink(missing_ok=True)
+        yardstick = _once(YARDSTICK, env, payload)[0]
+        seconds, code, printed = _once(command, env, payload)
+        assert code == 0 and (b" holds" in printed) == (name == "file_hook_told"), printed
+        if number >= 0:
+            bare.append(yardstick)
+            hook.append(seconds)
+    figures = {
+        "ms": round(1000 * statistics.median(hook), 1),
+        "yardstick_ms": round(1000 * statistics.median(bare), 1),
+        **({"prepare_s": round(prepare_s, 2)} if prepare_s else {}),
+    }
+    ratio = statistics.median(hook) / statistics.median(bare)
+    return report(name, ratio, 'x python -I -S -c "import json, sqlite3"', bound, **figures)
 
 
 def bench_prompt_hook(folder: Path) -> bool:

@@ -28,6 +28,7 @@ BENCHES: dict[str, str | Bench] = {
     "size": "bench.commands:bench_size",
     "start_hook": "bench.hooks:bench_start_hook",
     "moment_hook": "bench.hooks:bench_moment_hook",
+    "file_hook": "bench.hooks:bench_file_hook",
     "classify": "bench.classify:bench_classify",
     "mcp": "bench.mcp:bench_mcp",
     "fingerprints": "bench.fingerprints:bench_fingerprints",

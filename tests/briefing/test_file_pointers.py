@@ -19,7 +19,7 @@ from holdfast.briefing.file_pointers import pointers_for, repository_path
 from holdfast.briefing.prepare import prepare
 from holdfast.flows.import_sessions import import_into
 from holdfast.knowledge import history
-from holdfast.knowledge.co_change import changed_together
+from holdfast.knowledge.co_change import CoChange, changed_together
 from holdfast.model.events import DistilledSession, FileTouch
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.machine import Machine
@@ -190,7 +190,7 @@ def test_files_that_git_changes_together_are_found_with_their_companions(
 ) -> None:
     monkeypatch.setattr(history, "_SECONDS", PATIENCE_S)
     changed_twice(shop)
-    assert changed_together(shop.root)[0]["shop/refunds.py"] == {"shop/vouchers.py": 0.75}
+    assert changed_together(shop.root).together["shop/refunds.py"] == {"shop/vouchers.py": 0.75}
     assert shop.pointed("refunds ignore it, the voucher")[:2] == ["shop/refunds.py", "shop/vouchers.py"]
 
 
@@ -229,4 +229,4 @@ def changed_twice(shop: Shop) -> None:
 
 
 def test_a_folder_without_git_has_no_companions(tmp_path: Path) -> None:
-    assert changed_together(tmp_path) == ({}, True)
+    assert changed_together(tmp_path) == CoChange()

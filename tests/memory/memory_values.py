@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from holdfast.memory.current import ActiveProject, Check, Current, Done, FileHint, NextStep, RecurringFailure
+from holdfast.memory.current import (
+    ActiveProject,
+    Check,
+    ClosedTodo,
+    Current,
+    Done,
+    FileHint,
+    NextStep,
+    RecurringFailure,
+)
 from holdfast.memory.reference import KeptFact, Reference
 from holdfast.model.memory import DeadEnd, Decision, Fact, FactCategory, Finding, LogEntry, OpenItem, Question
 
@@ -130,6 +139,16 @@ currents = st.builds(
     ),
     checks=some(st.builds(Check, command=texts, kind=texts, at=times)),
     done=some(st.builds(Done, text=texts, branch=texts, agent=texts, **source)),
+    closed=some(
+        st.builds(
+            ClosedTodo,
+            text=texts,
+            how=st.sampled_from(("done", "dropped", "replaced")),
+            why=texts,
+            branch=texts,
+            **source,
+        )
+    ),
     projects=some(
         st.builds(ActiveProject, name=texts, status=texts, branch=texts, pointers=some(texts), at=times)
     ),

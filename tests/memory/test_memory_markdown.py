@@ -7,6 +7,7 @@ import re
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.memory import memory_values as values
 
 from holdfast.core.errors import StoreError, UsageError
@@ -257,6 +258,7 @@ def test_a_box_that_a_person_ticked_without_an_answer_stays_ticked() -> None:
 def test_the_state_comes_back_and_a_new_one_takes_its_place(
     first: current.Current, second: current.Current
 ) -> None:
+    first = replace(first, closed=first.closed or second.closed)  # this part is only there with a line in it
     text = current.render_current(sections.parse(current.BEGINNING), first)
     file = current.parse_current(text)
     assert (file.current, file.problems, file.person) == (first, [], ())

@@ -18,7 +18,7 @@ from holdfast.guard.hidden_text import has_hidden
 from holdfast.hooks.postings import QUARTERS, Postings
 from holdfast.hooks.prompt import is_file
 from holdfast.hooks.ranking import fitting, named_files, rank
-from holdfast.knowledge.co_change import changed_together
+from holdfast.knowledge.co_change import CoChange, changed_together
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import Pointer, PointerSession
 from holdfast.search.shell_reads import shell_reads
@@ -42,6 +42,7 @@ TABLES = {
     "written": "CREATE TABLE written (word TEXT PRIMARY KEY, files BLOB NOT NULL) WITHOUT ROWID",
     "together": """CREATE TABLE together (path TEXT NOT NULL, other TEXT NOT NULL, often REAL NOT NULL,
         PRIMARY KEY (path, other)) WITHOUT ROWID""",
+    "alone": "CREATE TABLE alone (sha TEXT PRIMARY KEY, path TEXT NOT NULL) WITHOUT ROWID",
     "earlier": """CREATE TABLE earlier (session TEXT NOT NULL, position INTEGER NOT NULL, words TEXT NOT NULL,
         PRIMARY KEY (session, position)) WITHOUT ROWID""",
 }
@@ -50,7 +51,7 @@ TABLES = {
 def write_postings(
     db: sqlite3.Connection,
     sessions: Iterable[PointerSession],
-    together: Mapping[str, Mapping[str, float]],
+    changes: CoChange,
 ) -> None:
     ordered = sorted(sessions, key=lambda session: (session.at, session.session))
     holding: dict[str, array[int]] = defaultdict(lambda: array("I"))
@@ -96,10 +97,11 @@ def write_postings(
         "INSERT INTO together VALUES (?, ?, ?)",
         (
             (path, companion, frequency)
-            for path, companions in together.items()
+            for path, companions in changes.together.items()
             for companion, frequency in companions.items()
         ),
     )
+    db.executemany("INSERT INTO alone VALUES (?, ?)", changes.alone.items())
     _write_earlier(db, ordered[-_REMEMBERED:])
 
 
@@ -198,7 +200,7 @@ def pointers_for(
     top = None if root is None else os.path.realpath(root)
     db = sqlite3.connect("file::memory:", uri=True)
     try:
-        write_postings(db, sessions, changed_together(root)[0] if root else {})
+        write_postings(db, sessions, changed_together(root) if root else CoChange())
         earlier_words = [prompt_words(candidate) for candidate in earlier]
         excluded = set(said)
         postings = Postings(db)

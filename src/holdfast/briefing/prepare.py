@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from fnmatch import fnmatchcase, translate
 from pathlib import Path
 
-from holdfast.briefing.lesson_lines import flat
+from holdfast.briefing.file_lines import file_lines, words_of_files
+from holdfast.briefing.lesson_lines import flat, instructions
 from holdfast.briefing.moments import Moment, words_of
 from holdfast.briefing.prompt import write_prompting
 from holdfast.briefing.start import Briefings, briefings_of
@@ -57,18 +58,22 @@ def prepare(machine: Machine, project: Project, briefings: Briefings | None = No
     current, memory = stamp(project.memory / "current.md"), ProjectMemory(project)
     contents = briefings_of(machine, project, memory) if briefings is None else briefings
     path = project.memory / "hot.db"
-    data = _database(machine, memory, switches_of(project), contents, current)
+    data, moments = _database(machine, memory, switches_of(project), contents, current)
     files.replace(path, data, project.lock("hot"), files.ANYTHING)
-    update_told(machine, project)
     words = project.memory / prefilter.NAME
-    files.replace(words, words_of(contents.moments), project.lock("hot"), files.ANYTHING)
+    pieces = b"\n".join(filter(None, (words_of(moments), words_of_files(moments))))
+    files.replace(words, pieces, project.lock("hot"), files.ANYTHING)
+    update_told(machine, project)
     return path
 
 
 def _database(
     machine: Machine, memory: ProjectMemory, switches: Switches, told: Briefings, current: str
-) -> bytes:
-    """Builds the database in memory and returns its bytes: the file is replaced as a whole, never half written."""
+) -> tuple[bytes, Sequence[Moment]]:
+    """Builds the database in memory and returns its bytes: the file is replaced as a whole, never half written.
+
+    Also returns the lines for tool calls.
+    """
     project = memory.project
     db = sqlite3.connect("file::memory:", uri=True)
     try:
@@ -96,8 +101,10 @@ def _database(
             ((pattern, *exclusion(pattern, machine.user_home)) for pattern in patterns),
         )
         _insert(db, told)
+        moments = (*told.moments, *file_lines(machine, memory, db, instructions(project.root)))
+        _insert_moments(db, moments)
         db.commit()
-        return db.serialize()
+        return db.serialize(), moments
     finally:
         db.close()
 
@@ -132,9 +139,12 @@ def _insert(db: sqlite3.Connection, told: Briefings) -> None:
         ),
     )
     db.executemany("INSERT INTO project VALUES (?, ?)", told.projects.items())
+
+
+def _insert_moments(db: sqlite3.Connection, moments: Sequence[Moment]) -> None:
     db.executemany(
         "INSERT INTO moment VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (_at_the_moment(number, change) for number, change in enumerate(told.moments)),
+        (_at_the_moment(number, moment) for number, moment in enumerate(moments)),
     )
 
 

@@ -27,7 +27,7 @@ from holdfast.hooks.prompt import (
     class_of,
     heard_by,
 )
-from holdfast.knowledge.co_change import changed_together
+from holdfast.knowledge.co_change import CoChange, changed_together
 from holdfast.lessons.commands import is_default, of_one_machine
 from holdfast.memory.merge import is_passing
 from holdfast.memory.read import ProjectMemory
@@ -40,7 +40,7 @@ SCHEMA = """CREATE TABLE prompt_fact (project TEXT NOT NULL, text TEXT NOT NULL,
     words TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (project, text)) WITHOUT ROWID;"""
 MOST_FACTS = 500
 _LONGEST_FACT = 240
-_FORMAT = "3"  # of the postings: those of another format are not copied
+_FORMAT = "4"  # of the postings: those of another format are not copied
 _SPACE = lazy_regex(r"\s+")
 _DOES = lazy_regex(
     r"`([^`]+)` (?:runs|builds|lints|checks)\b[^`]* here\Z"
@@ -62,8 +62,9 @@ def write_prompting(
     """Fills the tables and returns a stamp of their sources. If `before` has the same stamp, copies them from there."""
     stamp, complete = _stamp(project), True
     if before is None or not _copied(db, before, stamp):
-        together, complete = changed_together(project.root) if is_checkout(project.root) else ({}, True)
-        write_postings(db, pointer_sessions(project), together)
+        changes = changed_together(project.root) if is_checkout(project.root) else CoChange()
+        write_postings(db, pointer_sessions(project), changes)
+        complete = changes.is_whole
     db.executescript(SCHEMA)
     guides = instructions(project.root)
     db.executemany(

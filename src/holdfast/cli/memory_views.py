@@ -177,7 +177,7 @@ def questions_table(questions: Sequence[Question]) -> Table:
     return _table(_WHEN_AND_BY, "Question", rows)
 
 
-def todo_as_json(item: OpenItem, *, done: bool = False) -> dict[str, Any]:
+def todo_as_json(item: OpenItem, *, closed: str = "") -> dict[str, Any]:
     return {
         "id": item.id,
         "text": item.text,
@@ -185,18 +185,19 @@ def todo_as_json(item: OpenItem, *, done: bool = False) -> dict[str, Any]:
         "priority": item.priority,
         "owner": item.owner,
         "branch": item.branch,
-        "done": done,
+        "done": closed == "done",
+        "closed": closed,
         "session": item.session,
         "at": iso(item.at),
     }
 
 
-def todos_table(items: Sequence[tuple[OpenItem, bool]], *, branches: bool = False) -> Table:
+def todos_table(items: Sequence[tuple[OpenItem, str]], *, branches: bool = False) -> Table:
     rows = [
         (
             (
                 item.id,
-                "done" if done else item.priority,
+                closed or item.priority,
                 item.owner,
                 f"session {short_id(item.session)}" if item.session else "by hand",
                 date(item.at),
@@ -205,7 +206,7 @@ def todos_table(items: Sequence[tuple[OpenItem, bool]], *, branches: bool = Fals
             item.text,
             _because(item.why),
         )
-        for item, done in items
+        for item, closed in items
     ]
     columns = (
         ID,

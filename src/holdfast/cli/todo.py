@@ -24,7 +24,7 @@ EXAMPLES = """examples:
 _JSON = flag("--json", "the to-dos as JSON", default=SUPPRESS)
 _IDS = option("ids", nargs="+", metavar="ID", help="the to-do's id, or the beginning of it")
 OPTIONS = (
-    flag("--all", "those of other branches and ticked ones too"),
+    flag("--all", "those of other branches and closed ones too"),
     option(
         "--project",
         default="",
@@ -53,15 +53,16 @@ VERBS = {
 def run(options: Namespace, machine: Machine) -> None:
     listed, problems = app.list_todos(machine, everything=options.all, name=options.project)
     output.warn_all(problem.message for problem in problems)
-    items = [(todo.item, todo.done) for todo in listed]
+    items = [(todo.item, todo.closed) for todo in listed]
     nothing = "Nothing to do. holdfast todo add TEXT notes something."
-    if not items and not options.all and app.list_todos(machine, everything=True)[0]:
+    elsewhere = () if items or options.all else app.list_todos(machine, everything=True)[0]
+    if any(not todo.closed for todo in elsewhere):
         nothing = (
             "Nothing to do on this branch. holdfast todo --all lists what other branches and projects left."
         )
     output.answer(
         options,
-        [views.todo_as_json(item, done=done) for item, done in items],
+        [views.todo_as_json(item, closed=closed) for item, closed in items],
         views.todos_table(items, branches=options.all) if items else nothing,
     )
 
@@ -89,6 +90,6 @@ def _close(options: Namespace, machine: Machine, word: str) -> None:
     closed = app.close_todos(machine, options.ids, done=done)
     output.answer(
         options,
-        [views.todo_as_json(item, done=done) for item in closed],
+        [views.todo_as_json(item, closed=word) for item in closed],
         lambda: output.lines(*(f"{item.id} {word}: {flat(item.text)}" for item in closed)),
     )

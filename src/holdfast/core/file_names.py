@@ -35,13 +35,14 @@ LEFT_OUT = frozenset(
 def file_names(root: Path) -> tuple[str, ...]:
     """Paths relative to `root` with `/`, at most about twenty thousand; empty when it cannot be read."""
     if os.path.lexists(root / ".git"):
-        names = _tracked(root)
+        names = tracked(root)
         if names:
             return _thinned(names)
     return tuple(walked(root))
 
 
-def _tracked(root: Path) -> list[str]:
+def tracked(root: Path) -> list[str]:
+    """All files that git tracks; empty where it tracks none."""
     listing = run_git(root, "ls-files", "-z", seconds=_SECONDS, most_bytes=_MOST_BYTES).data
     return [os.fsdecode(name) for name in listing.split(b"\0")[:-1]]
 

@@ -60,6 +60,12 @@ _LIGHT = word_set(
 _CHOOSING = word_set(
     "use uses using used prefer preferred choose chose chosen pick picked deploy store switch adopt"
 )
+_PLACING = word_set(
+    "deploy deploys store stores stored switch move put keep"
+)  # the choice is the place: "store in X"
+_PLACES = word_set("in into to onto on with")
+_SCOPES = word_set("for as when at by of from during if while until")
+_PASSIVE = word_set("is are was were be been")
 # Numbers in words are numbers; "one" is left out because it is often an article.
 _NUMBERS = {
     "two": "2",
@@ -133,8 +139,11 @@ class Likeness(Enum):
 
 
 class Verdict(NamedTuple):
+    """How two sentences relate. `sure` says of a clash that both are about one thing: only one of them can hold."""
+
     likeness: Likeness
     why: str = ""
+    sure: bool = False
 
 
 class Signature(NamedTuple):
@@ -150,6 +159,7 @@ class Signature(NamedTuple):
         tuple[str, frozenset[str]], ...
     ] = ()  # `before`, `to` and similar words, each with the words that follow
     unwanted: frozenset[str] = frozenset()  # hard tokens that are denied
+    chosen: frozenset[str] = frozenset()  # `Redis` of "use Redis for sessions": what is chosen, not what for
     weighs: str = ""  # `for` or `against` when it prefers one thing to another, else ''
 
     @property
@@ -164,8 +174,9 @@ def signature(text: str) -> Signature:
     hard: set[str] = set()
     unwanted: set[str] = set()
     behind: list[tuple[str, set[str]]] = []
+    chosen: set[str] = set()
     chooses = negative = weighs = negates = directed = False
-    before = ""
+    before = picking = ""
     for chunk in _CHUNK.findall(text.replace("’", "'")):
         bare = chunk.strip(".'…–—·→")
         word = bare.casefold()
@@ -189,8 +200,14 @@ def signature(text: str) -> Signature:
                 (denied if negative else said).add(token)
         if directed and token and word not in _DIRECTIONS:
             behind[-1][1].add(token)
+        if word in _CHOOSING and before in _PASSIVE and word not in _PLACING:
+            chosen |= said | denied
+        picking = _picking(word, picking)
+        if token and picking == "thing" and word not in _CHOOSING:
+            chosen.add(token)
         if chunk in _SIGNS or chunk.endswith(".") or word in _CONJUNCTIONS:
             negative = directed = False
+            picking = ""
         before = word
     return Signature(
         said=frozenset(said),
@@ -201,8 +218,20 @@ def signature(text: str) -> Signature:
         negates=negates,
         behind=tuple((word, frozenset(words)) for word, words in behind),
         unwanted=frozenset(unwanted),
+        chosen=frozenset(chosen),
         weighs=("against" if negates else "for") if weighs else "",
     )
+
+
+def _picking(word: str, before: str) -> str:
+    """Whether the words that follow are what a sentence chooses (`thing`), or stand before the place it chooses."""
+    if word in _PLACING:
+        return "place"
+    if word in _CHOOSING:
+        return "thing"
+    if word in _PLACES:
+        return "thing" if before == "place" else ""
+    return "" if word in _SCOPES else before
 
 
 def exchanged(one: Signature, other: Signature) -> bool:
@@ -264,6 +293,10 @@ def stem(word: str) -> str:
     return word.removesuffix("e") if len(word) > 3 else word
 
 
+# Opposites that more often tell two things apart ("the first page") than say the opposite of one.
+_OF_A_SUBJECT = frozenset(
+    map(stem, word_set("first last start stop open closed add remove local remote pass fail"))
+)
 _OPPOSITE_STEMS = frozenset(frozenset({stem(one), stem(other)}) for one, other in _OPPOSITES)
 
 
@@ -286,7 +319,7 @@ def compare_signatures(one: Signature, other: Signature) -> Verdict:
         return Verdict(Likeness.OTHER)
     why = _clash(one, other, closeness)
     if why:
-        return Verdict(Likeness.CLASH, why)
+        return Verdict(Likeness.CLASH, why, _is_one_subject(one, other))
     if one.hard != other.hard or one.asks != other.asks or turned(one, other):
         return Verdict(Likeness.OTHER)
     if shared < _FEWEST_SHARED and one.words != other.words:
@@ -301,7 +334,7 @@ def _few_words(one: Signature, other: Signature) -> Verdict:
         return Verdict(Likeness.OTHER)
     why = _clash(one, other, 1.0)
     if why:
-        return Verdict(Likeness.CLASH, why)
+        return Verdict(Likeness.CLASH, why, sure=True)
     return Verdict(Likeness.SAME if one.hard == other.hard and one.hard else Likeness.OTHER)
 
 
@@ -320,6 +353,23 @@ def _clash(one: Signature, other: Signature, closeness: float) -> str:
     if _is_swap(one, other) and one.hard == other.hard and (opposite or (one.chooses and other.chooses)):
         return f"{_shown(only_one)} against {_shown(only_other)}"
     return ""
+
+
+def _is_one_subject(one: Signature, other: Signature) -> bool:
+    """Whether a clash is about the same thing and the same property of it, so that only one of the two can hold.
+
+    The time limits of two services clash by their words, and both hold. So a number, a path or a choice must be all
+    that differs. A denial must be the more general one: "never archive" rules out "archive after a year", but "not in
+    staging" is an exception. In doubt it is not.
+    """
+    only_one, only_other = one.words - other.words, other.words - one.words
+    if one.hard != other.hard:
+        return not only_one and not only_other
+    if turned(one, other):
+        return not only_one if one.denied - other.denied else not only_other
+    if frozenset(only_one | only_other) in _OPPOSITE_STEMS:
+        return not (only_one | only_other) & _OF_A_SUBJECT
+    return only_one <= one.chosen and only_other <= other.chosen
 
 
 def _rival(one: str, other: str) -> bool:

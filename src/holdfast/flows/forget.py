@@ -201,7 +201,7 @@ class _Contents:
         for store in self.stores[:1]:
             current = store.current()
             yield from (*current.current.todo, *current.ticked, *current.current.questions)
-            yield from current.current.stumbles
+            yield from (*current.current.closed, *current.current.stumbles)
         shelf = LessonStore(self.project).read()
         for folder in (shelf.local, shelf.candidates, shelf.shared, shelf.personal):
             yield from (file.lesson for file in folder.lessons)

@@ -35,12 +35,15 @@ from holdfast.memory.store import MemoryStore, is_decided_since, retired_decisio
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import Decision, Fact, FactCategory, Question
 from holdfast.model.statement import statement_of
+from holdfast.sessions.own_words import own_words
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.versions import new_group
 
 MOST_OPEN_QUESTIONS = 6
 MOST_PROJECTS = 8
+FEWEST_OWN = 2  # words of a question that says what it is about
+LONGEST_CHOICE = 80  # characters of an answer; a longer one says more than what was asked
 CAPTURE = "capture"
 _WHEN = {  # when a reader needs a file of the memory
     "log.md": "asking why",
@@ -155,14 +158,14 @@ def _merged_facts(kept: Sequence[KeptFact], new: Sequence[Fact], meaning: Meanin
     The same command with another answer changes the fact. A retired fact stays retired.
     """
     facts = {entry.fact.id: entry for entry in kept}
-    by_command = {entry.fact.command: entry.fact.id for entry in kept if _answers(entry.fact)}
+    by_command = {asked: entry.fact.id for entry in kept if (asked := _asked_by(entry.fact))}
     groups = merge([*(entry.fact for entry in kept), *new], meaning, len(kept)).merged
     first_ids = {source.id: group.sources[0].id for group in groups for source in group.sources}
     for fact in new:
         place = first_ids[fact.id] if first_ids[fact.id] in facts else fact.id
-        previous = facts.get(place)
-        if previous is None and _answers(fact) and fact.command in by_command:
-            place = by_command[fact.command]
+        previous, asked = facts.get(place), _asked_by(fact)
+        if previous is None and asked and asked in by_command:
+            place = by_command[asked]
             previous = facts[place]
             if previous.retired_at is None and previous.fact.id != fact.id:
                 facts[place] = replace(previous, fact=fact, was=(previous.fact, *previous.was))
@@ -170,14 +173,16 @@ def _merged_facts(kept: Sequence[KeptFact], new: Sequence[Fact], meaning: Meanin
             facts[place] = KeptFact(fact=fact)
         elif previous.retired_at is None:
             facts[place] = replace(previous, fact=_seen_again(previous.fact, fact))
-        if _answers(fact):
-            by_command.setdefault(fact.command, place)
+        if asked:
+            by_command.setdefault(asked, place)
     return tuple(facts.values())
 
 
-def _answers(fact: Fact) -> bool:
-    """Whether the fact is the output of a command, such as a version, which may change."""
-    return fact.category == FactCategory.ENVIRONMENT and bool(fact.command)
+def _asked_by(fact: Fact) -> str:
+    """What a fact is the answer to, where the answer may change: a version, a value that a command gives; else ''."""
+    if fact.category == FactCategory.ENVIRONMENT:
+        return fact.command
+    return fact.text.rpartition(" ")[0] if fact.text.startswith("`") and "` gives " in fact.text else ""
 
 
 def _seen_again(fact: Fact, again: Fact) -> Fact:
@@ -202,15 +207,22 @@ def _merged_questions(
     questions = {group.item.id: group.item for group in merging.merged}
     for clash in merging.contradictions:
         first, second = clash.one, clash.other
-        if not {(first.id, first.answer), (second.id, second.answer)} & fresh or is_passing_question(
-            first.text
-        ):
+        if not {(first.id, first.answer), (second.id, second.answer)} & fresh:
+            continue
+        if not _asks_about_one_thing(first) or not _asks_about_one_thing(second):
             continue
         text = f"“{first.text}” was answered “{first.answer}”, then “{second.answer}”: which holds?"
         doubt = Question(text=text, session=second.session, at=second.answered_at or second.at)
         if doubt.id not in dismissed:
             questions.setdefault(doubt.id, doubt)
     return list(questions.values())
+
+
+def _asks_about_one_thing(question: Question) -> bool:
+    """Whether an answer still holds later, and is one: the question names its subject, and the answer is a choice."""
+    if is_passing_question(question.text) or len(own_words(question.text)) < FEWEST_OWN:
+        return False
+    return len(question.answer) <= LONGEST_CHOICE and "?" not in question.answer
 
 
 def _doubts(clashes: Iterable[Contradiction[Decision]], new: Collection[str]) -> list[Question]:

@@ -11,7 +11,15 @@ from msgspec.structs import replace
 from holdfast.briefing.meaning import Meanings
 from holdfast.core.errors import NotFound
 from holdfast.flows.notes import by_id, given_text, memory_here, memory_to_change, optional_text, this_second
-from holdfast.memory.current import ByHand, Current, CurrentFile, Done, close_by_hand, todos_by_hand
+from holdfast.memory.current import (
+    ByHand,
+    ClosedTodo,
+    Current,
+    CurrentFile,
+    Done,
+    close_by_hand,
+    todos_by_hand,
+)
 from holdfast.memory.merge import find
 from holdfast.memory.read import known_projects
 from holdfast.memory.state import MOST_DONE
@@ -30,8 +38,14 @@ class AddedTodo(Struct, frozen=True):
 
 
 class ListedTodo(Struct, frozen=True):
+    """A to-do; `closed` says how it ended if it is not open: done, dropped or replaced."""
+
     item: OpenItem
-    done: bool = False
+    closed: str = ""
+
+    @property
+    def done(self) -> bool:
+        return self.closed == "done"
 
 
 def list_todos(
@@ -65,12 +79,24 @@ def list_todos(
         ticked = [*filter(wanted, file.ticked), *(todo.item for todo in handwritten if todo.done)]
         listed = [
             *map(ListedTodo, by_priority(open_items)),
-            *(ListedTodo(item, done=True) for item in ticked),
+            *(ListedTodo(item, "done") for item in ticked),
+            *(ListedTodo(_as_item(item), item.how) for item in file.current.closed),
         ]
         return listed, file.problems
     branch = branch_of(project.root)
     on_branch = [item for item in open_items if not branch or item.branch in (branch, "")]
     return [ListedTodo(item) for item in by_priority(on_branch)], file.problems
+
+
+def _as_item(closed: ClosedTodo) -> OpenItem:
+    return OpenItem(
+        text=closed.text,
+        why=closed.why,
+        branch=closed.branch,
+        project=closed.project,
+        session=closed.session,
+        at=closed.at,
+    )
 
 
 def _by_hand(machine: Machine, file: CurrentFile) -> list[ByHand]:

@@ -33,6 +33,8 @@ _ORDERS = PrefilteredRegex(
     r"|existing|other|all|any|your|these|system)\b[^.;]{0,30}\b(?:instructions?|rules?|prompts?|guidelines?"
     r"|directives?|orders?"
     r"|context|polic(?:y|ies)|constraints?|safety|messages?)\b"
+    r"|\b(?:ignore|disregard|forget|override|bypass|overrule)\b[^.;]{0,20}\b(?:instructions?|rules?|prompts?|guidelines?)\b"
+    r"[^.;]{0,20}\b(?:above|before|earlier|so far|previously)\b"
     r"|\b(?:new|updated|real|actual|secret|hidden|following) (?:system )?(?:instructions?|directives?"
     r"|orders?)\s*(?::|for (?:you|the))"
     r"|\byou (?:are|act|behave|will be)(?: now| no longer)? (?:a|an|in|as|the)\b[^.]{0,30}\b(?:assistant"
@@ -76,7 +78,7 @@ _ORDERS = PrefilteredRegex(
 )
 # Role marks of a conversation at the start of a line; `system: restart on failure` is an ordinary subject.
 _ROLE = lazy_regex(
-    r"(?m)^[\s>*#_-]*(?:SYSTEM|System|ASSISTANT|Assistant|HUMAN|Human|USER|User|DEVELOPER)(?: (?:prompt"
+    r"(?m)^[\s>*#_-]*(?:SYSTEM|System|ASSISTANT|Assistant|HUMAN|Human|USER|User|DEVELOPER)(?i: (?:prompt"
     r"|message|override))?"
     r"\s*(?:\*\*)?:(?!:)|^[\s#=*-]*(?:BEGIN|END|NEW|Begin|New) (?:SYSTEM|System|INSTRUCTIONS?|Instructions?"
     r"|PROMPT)\b"

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 START, PROMPT, MOMENT = "SessionStart", "UserPromptSubmit", "PreToolUse"
 STOP, COMPACT, END = "Stop", "PreCompact", "SessionEnd"
 CAPTURED = (STOP, COMPACT, END)
+READ = "Read"
+FILE_TOOLS = frozenset((READ, "Edit", "Write"))
 
 _SAME = {event: event for event in (START, PROMPT, MOMENT, STOP, COMPACT, END)}
 # Each host's names of our events; other events are ignored.
@@ -63,7 +65,7 @@ _FIELDS = {
     "cursor": {"conversation_id": "session_id"},
 }
 _SOURCES = {"new": "startup"}
-# Each host's names of tools that run a command line, and of those that ask the person.
+# Each host's names of tools that run a command line, ask the person, read a file or change one.
 _TOOLS = {
     "run_shell_command": "Bash",
     "bash": "Bash",
@@ -73,6 +75,14 @@ _TOOLS = {
     "request_user_input": "AskUserQuestion",  # Codex uses the same format
     "ask_user": "AskUserQuestion",
     "ask_user_question": "AskUserQuestion",
+    "read_file": "Read",
+    "read": "Read",
+    "view": "Read",
+    "replace": "Edit",
+    "edit": "Edit",
+    "write_file": "Write",
+    "write": "Write",
+    "create": "Write",
 }
 # Events after a tool call.
 _AFTERWARDS = frozenset(("AfterTool", "PostToolUse", "PostToolUseFailure", "postToolUse"))
@@ -86,6 +96,10 @@ UNTOLD_HEADLESS = frozenset(("gemini", "qwen"))
 NO_PROMPT = b'"prompt":""'
 # Names in a payload that show that a person is about to be asked something.
 ASKS = (b"AskUserQuestion", b"ask_user", b"request_user_input", b'"question"')
+# Keys of a payload in JSON: a command line, the path of a file, the session.
+COMMANDS = (b'"command"', b'"cmd"')
+PATHS = (b'"file_path"', b'"filePath"', b'"absolute_path"', b'"path"')
+SESSIONS = (b'"session_id"', b'"sessionId"', b'"conversation_id"')
 # Hosts that show `systemMessage` to the person, beside the rest of a hook's answer.
 SHOWS = frozenset(("claude-code", "codex", "gemini", "qwen", "opencode"))
 # The variable with the directory that a host was started for.

@@ -1,4 +1,5 @@
-"""Adds context to a tool call: the remedy for a command that is known to fail, or the earlier answer to a question.
+"""Adds context to a tool call: the remedy for a command that is known to fail, the earlier answer to a question, or
+what was decided about a file (`hooks/file_moment.py`).
 
 The hook never blocks a call.
 """
@@ -7,8 +8,9 @@ from __future__ import annotations
 
 import os
 
-from holdfast.core.shell_calls import Call, calls
+from holdfast.core.shell_calls import READERS, Call, calls
 from holdfast.hooks import trace
+from holdfast.hooks.host_protocol import FILE_TOOLS, READ
 
 TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
@@ -21,10 +23,11 @@ if TYPE_CHECKING:
     Line = tuple[str, str]  # text and reason
 
 SHELL, ASK = "Bash", "AskUserQuestion"
-MOST_TOKENS = 1_200  # in a session, at all events together
+MOST_TOKENS = 800  # in a session, at all events together
 MOST_LINES = 2  # at one call
 MOST_QUESTIONS = 4
 LONGEST_QUESTION = 1_000
+PATHS = ("file_path", "filePath", "absolute_path", "path")
 NOTED = " · holdfast: answered so before"
 
 
@@ -36,9 +39,16 @@ def respond(prepared: Prepared, call: HostCall, directories: list[str], found: P
         return b""
     changed = None
     if tool == SHELL:
-        if call.afterwards and not call.failed():
-            return b""
-        lines = _remedies(prepared, tool_input.get("command"), directories[-1], found.root)
+        command, failed = tool_input.get("command"), call.afterwards and call.failed()
+        lines = (
+            []
+            if call.afterwards and not failed
+            else _remedies(prepared, command, directories[-1], found.root)
+        )
+        if not lines and not failed:
+            return _at_files(prepared, command, directories[-1], call, found)
+    elif isinstance(tool, str) and tool in FILE_TOOLS:
+        return _at_files(prepared, tool_input, directories[-1], call, found)
     elif tool == ASK and not payload.get("agent_id"):
         answers = _answers(prepared, tool_input, payload, found)
         lines = [(row["text"], row["reason"]) for _, row in answers]
@@ -50,6 +60,43 @@ def respond(prepared: Prepared, call: HostCall, directories: list[str], found: P
     if not call.heard:
         lines = []
     return _told(lines, changed, tool, call, found)
+
+
+def _at_files(prepared: Prepared, about: object, cwd: str, call: HostCall, found: Place) -> bytes:
+    """What was decided about the file that a call reads or changes; `about` is its command or its arguments."""
+    if not call.heard:
+        return b""
+    paths = _path_in(about, cwd) if isinstance(about, dict) else _read_by(about, cwd)
+    if not paths:
+        return b""
+    from holdfast.hooks import file_moment
+
+    lines = file_moment.lines_for(prepared, paths, call, found)
+    if not lines:
+        return b""
+    return _told(lines, None, READ, call, found, file_moment.room(found.memory, call.text("session_id")))
+
+
+def _path_in(tool_input: dict[Any, Any], cwd: str) -> list[str]:
+    """The file that a call of a host's own tool is about."""
+    for name in PATHS:
+        path = tool_input.get(name)
+        if isinstance(path, str) and path and "\0" not in path:
+            return [os.path.join(cwd, os.path.expanduser(path))]
+    return []
+
+
+def _read_by(command: object, cwd: str) -> list[str]:
+    """The files that a command prints: some agents have no other way to read one."""
+    if not isinstance(command, str) or not command:
+        return []
+    paths = []
+    for call in calls(command):
+        if call.words[0] in READERS:
+            folder = os.path.join(cwd, os.path.expanduser(call.directory))
+            words = [word for word in call.words[1:] if word[:1] != "-" and "." in word]
+            paths += [os.path.join(folder, os.path.expanduser(word)) for word in words]
+    return paths
 
 
 def _remedies(prepared: Prepared, command: object, cwd: str, root: str) -> list[Line]:
@@ -181,7 +228,12 @@ def _text(value: object) -> str:
 
 
 def _told(
-    lines: list[Line], changed: dict[Any, Any] | None, tool: str, call: HostCall, found: Place
+    lines: list[Line],
+    changed: dict[Any, Any] | None,
+    tool: str,
+    call: HostCall,
+    found: Place,
+    most: int = MOST_TOKENS,
 ) -> bytes:
     """The answer with the lines that are new to this session, or to the calling subagent, within the budget."""
     from holdfast.hooks.emit import spoken
@@ -191,7 +243,8 @@ def _told(
     session, agent = call.text("session_id"), call.text("agent_id")
     heard = trace.heard(found.memory, session, agent=agent)
     new = [line for line in lines if line[0] not in heard]
-    fitted, _ = fitting(new, max(0, MOST_TOKENS - trace.spent(found.memory, session))) if new else ([], 0)
+    room = max(0, min(most, MOST_TOKENS - trace.spent(found.memory, session)))
+    fitted, _ = fitting(new, room) if new else ([], 0)
     if fitted and not is_first(fitted, call, found):
         fitted = []
     if not fitted and changed is None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 FORMAT = "1"
 NAME = "hot.db"
-MOMENT = ("rule", "token", "needs", "place", "text", "reason", "id")
+MOMENT = ("rule", "token", "needs", "place", "project", "text", "reason", "id")
 MOST_MOMENTS = 500
 
 
@@ -104,20 +104,25 @@ class Prepared:
             )
         )
 
-    def moments(self, tool: str, key: str | None, project: str = "") -> list[dict[str, Any]]:
-        """The rows for a tool's calls with this key, newest first; None: for all its calls.
+    def moments(self, tool: str, key: str | None, project: str | None = "") -> list[dict[str, Any]]:
+        """The rows for a tool's calls with this key, newest first; None: for all its calls. `project` None: of all.
 
         A file prepared by an older version has no such table: the next stop prepares it again.
         """
         from holdfast.core.bare_json import loads
 
         key_condition = "AND key = ? " if key is not None else ""
+        project_condition = "AND project IN ('', ?) " if project is not None else ""
         try:
             rows = self._rows(
-                f"SELECT {', '.join(MOMENT)} FROM moment WHERE tool = ? {key_condition}AND project IN ('', ?) "
+                f"SELECT {', '.join(MOMENT)} FROM moment WHERE tool = ? {key_condition}{project_condition}"
                 f"ORDER BY position LIMIT {MOST_MOMENTS}",
                 # A payload may contain a lone surrogate, which SQLite rejects.
-                (tool, *([key.encode("utf-8", "replace").decode()] if key is not None else []), project),
+                (
+                    tool,
+                    *([key.encode("utf-8", "replace").decode()] if key is not None else []),
+                    *([project] if project is not None else []),
+                ),
             )
         except Unreadable as error:
             if "no such table" in str(error):

@@ -45,6 +45,9 @@ def choose(prepared: Prepared, memory: str, payload: dict[str, object], branch: 
     session_id = payload.get("session_id")
     session = session_id if isinstance(session_id, str) else ""
     if source == "compact":
+        from holdfast.hooks.file_moment import forget
+
+        forget(memory, session)
         return _compacted(prepared, session, branch)
     if source == "resume":
         return _resumed(prepared, memory, payload, session, branch)

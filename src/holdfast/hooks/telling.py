@@ -298,9 +298,7 @@ class Telling:
 
     def _passages(self, rows: Sequence[Row], found: Found, budget: int, heard: Collection[str]) -> list[Row]:
         """The passages that say most for their tokens, in the order in which they were said."""
-        left = [
-            (row, set(row[6].split(" "))) for row in rows if row[2] == "agreed" and row[1] not in heard
-        ]
+        left = [(row, set(row[6].split(" "))) for row in rows if row[2] == "agreed" and row[1] not in heard]
         size = len(rows)
         known: set[str] = set()
         chosen: list[Row] = []

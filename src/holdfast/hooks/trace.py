@@ -38,7 +38,7 @@ class Full(Exception):
 def log(memory: str, text: str) -> None:
     """Logs one line for `holdfast doctor`."""
     line = f"{_now()} {' '.join(text.split())[:500]}\n"
-    _append(os.path.join(memory, "hook.log"), line.encode("utf-8", "replace"), MOST_LOG)
+    append(os.path.join(memory, "hook.log"), line.encode("utf-8", "replace"), MOST_LOG)
 
 
 def explain(memory: str, entry: dict[str, object]) -> None:
@@ -51,7 +51,7 @@ def explain(memory: str, entry: dict[str, object]) -> None:
     ):
         entry = {**entry, "total": total}  # so that it outlives older entries
     line = dumps({"time": _now(), **entry}, ensure_ascii=False) + "\n"
-    _append(os.path.join(memory, "why.jsonl"), line.encode("utf-8", "replace"), MOST_WHY)
+    append(os.path.join(memory, "why.jsonl"), line.encode("utf-8", "replace"), MOST_WHY)
 
 
 def record(
@@ -251,7 +251,8 @@ def make_folder(path: str) -> None:
         pass
 
 
-def _append(path: str, line: bytes, most: int) -> None:
+def append(path: str, line: bytes, most: int) -> None:
+    """Appends a line to a file; a full one is renamed first."""
     try:
         if os.stat(path).st_size + len(line) > most:
             os.replace(path, f"{path}.1")

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
 from msgspec import Struct
 
 from holdfast.core.patterns import lazy_regex
 from holdfast.guard.quoted_text import is_hostile
 from holdfast.knowledge.commit_authors import is_generated
 from holdfast.knowledge.decision_records import day_in
-from holdfast.knowledge.passages import (
+from holdfast.knowledge.quotations import (
     Paragraph,
-    Passage,
+    Quotation,
     content_words,
     paragraphs,
-    passages,
+    quotations,
     says_something,
 )
 
@@ -30,13 +31,13 @@ _PLAIN_HEADING = lazy_regex(rf"(?i)(?:(?:version|release)\s+)?{_VERSION}(?:\s*[-
 _UNDERLINE = lazy_regex(r"([-=~^#*+])\1{2,}\s*")
 _NUMBERS = lazy_regex(r"\d+")
 _CREDIT = lazy_regex(
-    r"(?i)\s*(?:[—–-]\s*)?(?:(?:contributed|reported|added|fixed|implemented|suggested|made"
-    r"|sponsored)?\s*by @[\w-]+.*|thanks?(?: to)? @?[\w-]+.*|"
-    r"\(thanks.*\)|in #\d+\.?|\(?@[\w-]+\)?)\s*$"
+    r"(?i)[ ]?(?:[—–-][ ]?)?(?:(?:contributed|reported|added|fixed|implemented|suggested|made"
+    r"|sponsored)?[ ]?by @[\w-]+.*|thanks?(?: to)? @?[\w-]+.*|"
+    r"\(thanks.*\)|in #\d+\.?|\(?@[\w-]+\)?)[ ]?$"
 )
 _REFERENCES = lazy_regex(
-    r"(?i)\s*[(\[](?:(?:see|closes|fixes|refs?|pr|issue|gh)?[\s:]*(?:[\w./-]*[#!]\d+|[0-9a-f]{7,40}|GH-\d+"
-    r"|bpo-\d+)[\s,;/&]*)+[)\]]\s*"
+    r"(?i)\s*[(\[](?:(?:see|closes|fixes|refs?|pr|issue|gh)?[\s:]*(?>[\w./-]*[#!]\d++|[0-9a-f]{7,40}\b|GH-\d++"
+    r"|bpo-\d++)[\s,;/&]*+)+(?:(?:thanks|by|via|@)[^()\[\]]*)?[)\]]\s*"
 )
 _EMPTY = lazy_regex(r"\s*[(\[][\s,]*[)\]]|(?<!\w)\*(?=\()|(?<=\))\*")
 _LEADING_REFERENCE = lazy_regex(r"^(?:\[?[\w./-]*[#!]\d+\]?|\[?[0-9a-f]{7,40}\]?)[:\s-]+(?=\S)")
@@ -48,7 +49,7 @@ class Release(Struct, frozen=True):
     version: str
     line: int
     at: float | None
-    entries: tuple[Passage, ...]
+    entries: tuple[Quotation, ...]
     texts: tuple[str, ...]
 
 
@@ -72,7 +73,7 @@ def releases_in(text: str) -> list[Release]:
         names.add(version)
         prose = [_tidied(paragraph) for paragraph in paragraphs(body)]
         prose = [paragraph for paragraph in prose if not is_hostile(paragraph.text)]
-        entries = tuple(_entries(prose, line))[:left]
+        entries = tuple(_entries(prose, version, line))[:left]
         left -= len(entries)
         if entries:
             texts = tuple(paragraph.text for paragraph in prose)
@@ -113,12 +114,12 @@ def _tidied(paragraph: Paragraph) -> Paragraph:
     return Paragraph(text, paragraph.line, heading, paragraph.is_item, lead)
 
 
-def _entries(prose: list[Paragraph], line: int) -> Iterator[Passage]:
+def _entries(prose: list[Paragraph], version: str, line: int) -> Iterator[Quotation]:
     """Each entry by itself: they have nothing to do with each other."""
     for paragraph in prose:
         text = paragraph.text
         if not says_something(text) or is_generated(text) or content_words(text) < 3:
             continue
-        for passage in passages([paragraph], 2):
-            if not is_hostile(passage.text):
-                yield Passage(passage.text, line + passage.line, passage.heading)
+        for quotation in quotations([paragraph], version, 0.0, 2):
+            if not is_hostile(quotation.text):
+                yield msgspec.structs.replace(quotation, line=line + quotation.line)

@@ -1,4 +1,4 @@
-"""Which files of a checkout change together, by its latest commits."""
+"""Which files of a checkout change together, and which commits changed one file only, by its latest commits."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 from collections import Counter, defaultdict
 from itertools import permutations
 from pathlib import Path
+
+from msgspec import Struct
 
 from holdfast.core.git import run_git
 
@@ -16,21 +18,35 @@ _MOST_FILES = 15  # a commit that touches more is a sweep and says nothing about
 _LEAST_COMMITS = 2
 
 
-def changed_together(root: Path) -> tuple[dict[str, dict[str, float]], bool]:
-    """For a file, how often others were in its latest commits, from 0 to 1; and whether git answered in time."""
+class CoChange(Struct, frozen=True):
+    """For a file, how often others were in its latest commits, from 0 to 1; for a commit, the only file it changed.
+
+    `is_whole`: git answered in time.
+    """
+
+    together: dict[str, dict[str, float]] = {}
+    alone: dict[str, str] = {}
+    is_whole: bool = True
+
+
+def changed_together(root: Path) -> CoChange:
     if not os.path.lexists(root / ".git"):
-        return {}, True
-    words = ("--no-merges", "--no-renames", "--relative", "--name-only", "-z", "--format=%x01")
+        return CoChange()
+    words = ("--no-merges", "--no-renames", "--relative", "--name-only", "-z", "--format=%x01%H")
     answer = run_git(root, "log", f"-n{_COMMITS}", *words, seconds=_SECONDS, most_bytes=_MOST_BYTES)
     alone: Counter[str] = Counter()
     pairs: Counter[tuple[str, str]] = Counter()
-    for commit in answer.data.split(b"\x01"):
-        files = {os.fsdecode(name.strip(b"\n")) for name in commit.split(b"\0") if name.strip(b"\n")}
+    single: dict[str, str] = {}
+    for commit in answer.data.split(b"\x01")[1:]:
+        sha, *names = (os.fsdecode(part.strip(b"\n")) for part in commit.split(b"\0"))
+        files = {name for name in names if name}
         alone.update(files)
+        if len(files) == 1:
+            single[sha] = next(iter(files))
         if len(files) <= _MOST_FILES:
             pairs.update(permutations(sorted(files), 2))
     shares: dict[str, dict[str, float]] = defaultdict(dict)
     for (path, neighbour), count in pairs.items():
         if count >= _LEAST_COMMITS:
             shares[path][neighbour] = count / (alone[path] + 1)
-    return dict(shares), not answer.late
+    return CoChange(dict(shares), single, not answer.late)

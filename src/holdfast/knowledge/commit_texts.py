@@ -13,7 +13,16 @@ from holdfast.core.tokens import cut_to
 from holdfast.guard.quoted_text import is_hostile, safe_name
 from holdfast.knowledge.commit_authors import is_empty_subject, is_generated
 from holdfast.knowledge.commit_reverts import without_request
-from holdfast.knowledge.passages import Passage, content_words, paragraphs, passages, plain, weight
+from holdfast.knowledge.quotations import (
+    LEAST_WORTH,
+    Quotation,
+    content_words,
+    paragraphs,
+    plain,
+    quotations,
+    words_of,
+    worth_of,
+)
 from holdfast.model.memory import content_id
 from holdfast.model.source import Source
 from holdfast.model.statement import Stamp, Statement, StatementKind, Status
@@ -23,6 +32,7 @@ _LONGEST_TITLE = 200
 _LONGEST_TURN = 800
 _MOST_IN_TURNS = 4000
 _SUBJECT_TOKENS = 30
+_LEAST_OF_UPKEEP = 0.5  # what a passage about documents or tools must be worth
 _PLAIN_MERGE = lazy_regex(
     r"(?i)^(?:merge (?:pull request|branch|branches|remote|remote-tracking|tag|commit|commits|changes?|of"
     r"|master|main|develop|upstream|from|up|into|'|\S+ into)\b"
@@ -30,11 +40,12 @@ _PLAIN_MERGE = lazy_regex(
 )
 _NOTHING_SAID = lazy_regex(r"\A(?:[\W_]*\n)+")  # lines before the subject that hold no letter
 _FIXES = lazy_regex(
-    r"(?i)(?:[\w()/.-]+: *)?(?:fix(?:e[sd])?|bug ?fix(?:es)?|hot ?fix|bug|issue|close[sd]?|resolve[sd]?)\b"
+    r"(?i)(?:[\w()/.-]+: *)?(?:fix(?:e[sd])?|bug ?fix(?:es)?|hot ?fix|bug|issue|close[sd]?|resolve[sd]?|typos?)\b"
 )
 _UPKEEP = lazy_regex(
-    r"(?i)(?:docs?|style|chore|ci|build|test|tests|release|typo)(?:\([^)]*\))?!?:|(?:update|fix"
-    r"|improve) (?:the )?(?:readme|docs|documentation)"
+    r"(?i)(?:style|chore|ci|build|release)(?:\([^)]*\))?!?:|.*\b(?:docs?|documentation|docstrings?|readme|faq"
+    r"|tests?|typos?"
+    r"|comments?|changelog|lint\w*|\.gitignore|pep ?8)\b"
 )
 _MERGE_LIST = lazy_regex(r"^(?:[*#]|conflicts?:?\W*$|\S+ \(\d+\):?$)", re.IGNORECASE)
 # A subject that holds by itself: a rule, a choice, a limit, a reason.
@@ -92,7 +103,7 @@ def message_of(text: str) -> Message:
         first, rest = f"{first} {following.strip()}", after
     if not _PLAIN_MERGE.match(first):
         return Message(first, rest)
-    title, _, body = rest.strip().partition("\n")
+    title, _, body = _NOTHING_SAID.sub("", rest).strip().partition("\n")
     title = " ".join(title.split())
     if not title or _MERGE_LIST.match(title) or _PLAIN_MERGE.match(title):
         return Message(first, "", is_plain_merge=True)
@@ -123,9 +134,9 @@ def source_of(commit: Commit, place: CommitText) -> Source | None:
     if not title or is_hostile(title):
         return None
     prose = [paragraph for paragraph in paragraphs(message.body) if not is_hostile(paragraph.text)]
-    told = [passage for passage in passages(prose) if _is_worth_telling(passage.text, title)]
+    told = [quotation for quotation in quotations(prose, title) if _is_worth_telling(quotation, title)]
     if states_something(title):
-        told.insert(0, Passage(title))
+        told.insert(0, Quotation(title, worth=round(max(worth_of("", title), LEAST_WORTH), 2)))
     if not told and (is_empty_subject(without_request(title)) or content_words(title) < 2):
         return None
     at = commit.at if commit.at is None or place.now is None else min(commit.at, place.now)
@@ -133,24 +144,25 @@ def source_of(commit: Commit, place: CommitText) -> Source | None:
     status: Status = "superseded" if place.is_reverted else "agreed"
     seen: set[str] = set()
     statements: list[Statement] = []
-    for passage in told:
-        id = content_id("D", passage.text)
+    for quotation in told:
+        id = content_id("D", quotation.text)
         if id in seen:
             continue
         seen.add(id)
         statements.append(
             Statement(
                 id=id,
-                kind=kind_of(passage.text),
+                kind=kind_of(quotation.text),
                 status=status,
-                text=passage.text,
-                subject="" if passage.text == title else cut_to(without_request(title), _SUBJECT_TOKENS),
+                text=quotation.text,
+                subject="" if quotation.text == title else cut_to(without_request(title), _SUBJECT_TOKENS),
                 who=who,
                 basis="person" if place.is_own else "",
                 origin="git",
                 stamp=None if at is None else Stamp(at),
                 commits=(commit.sha,),
                 source=f"git {commit.sha[:12]}",
+                worth=quotation.worth,
             )
         )
     return Source(
@@ -166,11 +178,12 @@ def source_of(commit: Commit, place: CommitText) -> Source | None:
     )
 
 
-def _is_worth_telling(text: str, title: str) -> bool:
+def _is_worth_telling(quotation: Quotation, title: str) -> bool:
     """Not if it repeats the title, gives orders, or only describes an upkeep of documents and tools."""
-    if content_id("D", text) == content_id("D", without_request(title)) or is_hostile(text):
+    new = words_of(quotation.text) - words_of(title)
+    if len(new) < 2 or is_hostile(quotation.text):
         return False
-    return not _UPKEEP.match(title) or weight(text) > 1
+    return not _UPKEEP.match(title) or quotation.worth > _LEAST_OF_UPKEEP
 
 
 def source_id(sha: str) -> str:

@@ -6,11 +6,19 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+import msgspec
 from msgspec import Struct
 
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.guard.quoted_text import is_hostile
-from holdfast.knowledge.passages import MOST_PASSAGES, Passage, content_words, paragraphs, passages, plain
+from holdfast.knowledge.quotations import (
+    MOST_QUOTATIONS,
+    Quotation,
+    content_words,
+    paragraphs,
+    plain,
+    quotations,
+)
 from holdfast.model.statement import Status
 
 _HEADING = lazy_regex(r"(#{1,6})\s+(.*?)\s*#*\s*")
@@ -60,6 +68,7 @@ _FRAME = PrefilteredRegex(
     re.IGNORECASE,
 )
 _MOST_REFUSED = 4
+_DECIDED = 0.8  # the worth of a record's title, and the least of what it decides
 
 
 class Section(Struct, frozen=True):
@@ -75,8 +84,8 @@ class DecisionRecord(Struct, frozen=True):
     title: str
     status: Status
     at: float | None
-    holds: tuple[Passage, ...]
-    refused: tuple[Passage, ...]
+    holds: tuple[Quotation, ...]
+    refused: tuple[Quotation, ...]
     texts: tuple[str, ...]
 
 
@@ -105,7 +114,7 @@ def record_in(path: str, text: str) -> DecisionRecord | None:
         status=_status(status_text),
         at=day_in(date_text),
         holds=_holding(title, sections),
-        refused=_refused(sections),
+        refused=_refused(title, sections),
         texts=tuple(
             paragraph.text
             for section in sections
@@ -165,19 +174,23 @@ def _first_line(sections: list[Section], name: str) -> str:
     return ""
 
 
-def _holding(title: str, sections: list[Section]) -> tuple[Passage, ...]:
+def _holding(title: str, sections: list[Section]) -> tuple[Quotation, ...]:
     """What was decided first, then why, then what led to it."""
-    ranked: list[tuple[int, Passage]] = []
+    ranked: list[tuple[int, Quotation]] = []
     if content_words(title) >= 3:
-        ranked.append((0, Passage(title, 1)))
+        ranked.append((0, Quotation(title, 1, worth=_DECIDED)))
     part = 9
     for section in sections:
         if section.level <= 2 or _refuses(section) or _DECIDES.match(section.title):
             part = _part(section)
         if part < 9:
-            ranked += [(part, passage) for passage in _passages(section)]
-    best = sorted(ranked, key=lambda item: item[0])[:MOST_PASSAGES]
-    return tuple(passage for _, passage in best)
+            least = _DECIDED if part == 0 else 0.0
+            ranked += [
+                (part, msgspec.structs.replace(quotation, worth=max(quotation.worth, least)))
+                for quotation in _quotations(section, title)
+            ]
+    best = sorted(ranked, key=lambda item: item[0])[:MOST_QUOTATIONS]
+    return tuple(quotation for _, quotation in best)
 
 
 def _part(section: Section) -> int:
@@ -193,8 +206,8 @@ def _refuses(section: Section) -> bool:
     return _REFUSED.match(section.title) is not None
 
 
-def _refused(sections: list[Section]) -> tuple[Passage, ...]:
-    found: list[Passage] = []
+def _refused(title: str, sections: list[Section]) -> tuple[Quotation, ...]:
+    found: list[Quotation] = []
     level = 0
     for section in sections:
         if _refuses(section):
@@ -204,16 +217,16 @@ def _refused(sections: list[Section]) -> tuple[Passage, ...]:
         if level:
             lead = "" if section.level == level else f"{section.title}: "
             found += [
-                Passage(f"{lead}{passage.text}", passage.line, section.title)
-                for passage in _passages(section)
+                msgspec.structs.replace(quotation, text=f"{lead}{quotation.text}")
+                for quotation in _quotations(section, title)
             ]
     return tuple(found[:_MOST_REFUSED])
 
 
-def _passages(section: Section) -> list[Passage]:
+def _quotations(section: Section, title: str) -> list[Quotation]:
     prose = [paragraph for paragraph in paragraphs(section.text) if not is_hostile(paragraph.text)]
     return [
-        Passage(passage.text, section.line + passage.line, section.title)
-        for passage in passages(prose)
-        if not is_hostile(passage.text)
+        msgspec.structs.replace(quotation, line=section.line + quotation.line)
+        for quotation in quotations(prose, title, 0.0)
+        if not is_hostile(quotation.text)
     ]

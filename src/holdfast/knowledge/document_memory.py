@@ -27,7 +27,7 @@ from holdfast.knowledge.changelogs import is_changelog, releases_in
 from holdfast.knowledge.commit_memory import cleaned_source
 from holdfast.knowledge.commit_texts import kind_of
 from holdfast.knowledge.decision_records import may_be_record, record_in
-from holdfast.knowledge.passages import Passage
+from holdfast.knowledge.quotations import Quotation
 from holdfast.model.memory import content_id
 from holdfast.model.source import Source
 from holdfast.model.statement import Stamp, Statement, Status
@@ -201,9 +201,10 @@ def _of_record(path: str, text: str, changed: float | None, now: float | None) -
     if record is None:
         return
     at = _bounded(changed if record.at is None else record.at, now)
-    told = [(passage, record.status) for passage in record.holds]
+    told = [(quotation, record.status) for quotation in record.holds]
     told += [
-        (passage, "rejected" if record.status == "agreed" else record.status) for passage in record.refused
+        (quotation, "rejected" if record.status == "agreed" else record.status)
+        for quotation in record.refused
     ]
     yield Source(
         id=f"doc:{path}",
@@ -221,7 +222,7 @@ def _of_changelog(path: str, text: str, changed: float | None, now: float | None
     for number, release in enumerate(releases_in(text)):
         title = f"{name} {release.version}"
         at = _bounded(changed if release.at is None and number == 0 else release.at, now)
-        told: list[tuple[Passage, Status]] = [(passage, "agreed") for passage in release.entries]
+        told: list[tuple[Quotation, Status]] = [(quotation, "agreed") for quotation in release.entries]
         yield Source(
             id=f"doc:{path}#{release.version}",
             kind="document",
@@ -234,24 +235,24 @@ def _of_changelog(path: str, text: str, changed: float | None, now: float | None
 
 
 def _statements(
-    path: str, title: str, told: list[tuple[Passage, Status]], at: float | None, worth: float = 0.5
+    path: str, title: str, told: list[tuple[Quotation, Status]], at: float | None, worth: float | None = None
 ) -> Iterator[Statement]:
     seen: set[str] = set()
-    for passage, status in told:
-        id = content_id("D", passage.text)
+    for quotation, status in told:
+        id = content_id("D", quotation.text)
         if id in seen:
             continue
         seen.add(id)
         yield Statement(
             id=id,
-            kind=kind_of(passage.text),
+            kind=kind_of(quotation.text),
             status=status,
-            text=passage.text,
-            subject="" if passage.text == title else cut_to(title, _SUBJECT_TOKENS),
+            text=quotation.text,
+            subject="" if quotation.text == title else cut_to(title, _SUBJECT_TOKENS),
             origin="git",
             stamp=None if at is None else Stamp(at),
-            source=f"{path}:{max(passage.line, 1)}",
-            worth=worth,
+            source=f"{path}:{max(quotation.line, 1)}",
+            worth=quotation.worth if worth is None else worth,
         )
 
 

@@ -1,14 +1,14 @@
 """The format of current.md: the state of a repository, read at the start of a session.
 
 Managed parts: next steps per branch, to-dos, open questions, recurring failures and what works instead, checks that
-passed, what was done last, active projects, the file index. A person's lines, even inside a part, are never treated as
-ours and never lost.
+passed, what was done last, to-dos that were closed, active projects, the file index. A person's lines, even inside a
+part, are never treated as ours and never lost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
@@ -63,6 +63,25 @@ class Done(Struct, frozen=True, kw_only=True):
     at: float | None = None
 
 
+class ClosedTodo(Struct, frozen=True, kw_only=True):
+    """A to-do or next step that is not listed any more, and how it ended: none vanishes without a word.
+
+    `session` is the session that left it, `at` the time it was closed.
+    """
+
+    text: str
+    how: Literal["done", "dropped", "replaced"] = "done"
+    why: str = ""
+    branch: str = ""
+    project: str = ""
+    session: str = ""
+    at: float | None = None
+
+    @property
+    def id(self) -> str:
+        return content_id("T", self.text)
+
+
 class RecurringFailure(Struct, frozen=True, kw_only=True):
     """What failed in several sessions, how, and what worked instead."""
 
@@ -101,6 +120,7 @@ class Current(Struct, frozen=True, kw_only=True):
     stumbles: tuple[RecurringFailure, ...] = ()
     checks: tuple[Check, ...] = ()
     done: tuple[Done, ...] = ()
+    closed: tuple[ClosedTodo, ...] = ()
     projects: tuple[ActiveProject, ...] = ()
     files: tuple[FileHint, ...] = ()
 
@@ -132,6 +152,7 @@ class _PartForm(Struct, frozen=True):
     heading: str
     form: Form[Any]
     box: bool = False
+    optional: bool = False  # left out while it is empty
 
 
 _BRANCH = Field("branch", "branch")
@@ -159,6 +180,22 @@ _PARTS = (
     _PartForm("checks", "Checks that passed", Form(Check, "command", (Field("kind", "kind"), md.AT))),
     _PartForm("done", "Done last", Form(Done, "text", (_BRANCH, _PROJECT, Field("agent", "agent"), md.AT))),
     _PartForm(
+        "closed",
+        "Closed to-dos",
+        Form(
+            ClosedTodo,
+            "text",
+            (
+                Field("how", "how", one_of=("done", "dropped", "replaced")),
+                Field("because", "why"),
+                _BRANCH,
+                _PROJECT,
+                md.AT,
+            ),
+        ),
+        optional=True,
+    ),
+    _PartForm(
         "projects",
         "Active projects",
         Form(
@@ -175,6 +212,8 @@ def render_current(document: Document, current: Current) -> str:
     """The file with this state in its managed parts, and a person's lines unchanged."""
     for part in _PARTS:
         items = getattr(current, part.name)
+        if part.optional and not items and document.part(part.name) is None:
+            continue
         bullet = "- [ ] " if part.box else "- "
         lines = [f"{bullet}{part.form.render(item)}" for item in items] or ["(none)"]
         document = document.replace(part.name, lines, heading=part.heading)

@@ -22,13 +22,16 @@ _SOURCELESS = (current.RecurringFailure, current.Check, current.FileHint)
 def forget_in_current(text: str, removal: Removal, where: str = "current.md") -> str:
     def edit(item: object) -> object:
         edited = removal.item(item)
+        if isinstance(item, current.ClosedTodo) and not isinstance(edited, current.ClosedTodo):
+            return None  # the to-do of another session, which is open or has a line of its own
         if isinstance(edited, current.ActiveProject) and removal.traces(edited.status):
             removal.hits += 1
             return replace(edited, status="")
         texts = " ".join(
             getattr(edited, name, "") for name in ("command", "tried", "failed", "instead", "when")
         )
-        ticked = isinstance(edited, current.Done) and not edited.session and removal.traces(edited.text)
+        ended = isinstance(edited, current.Done | current.ClosedTodo)
+        ticked = ended and not edited.session and removal.traces(edited.text)
         if ticked or (isinstance(edited, _SOURCELESS) and removal.traces(texts)):
             removal.hits += 1
             return None

@@ -219,6 +219,7 @@ def _add_item(values: dict[str, Any], label: str, cell: str, known: dict[str, An
 MOST_CONTEXT = 220
 MOST_SUMMARY = 300
 MOST_ITEMS = 4
+MOST_OPEN = 6
 MOST_FILES = 8
 MOST_COMMITS = 6
 _LEAST_SAID = 25  # characters: "fix it" alone is too little
@@ -248,7 +249,7 @@ def log_entry(record: DistilledSession, now: float, left: Sequence[OpenItem] | N
         dead_ends=tuple(replace(item, at=at) for item in harvest.dead_ends[:MOST_ITEMS]),
         questions=tuple(replace(item, at=at) for item in harvest.questions[:MOST_ITEMS]),
         open_items=tuple(
-            replace(item, at=at, branch="", session=record.session) for item in open_items[:MOST_ITEMS]
+            replace(item, at=at, branch="", session=record.session) for item in open_items[:MOST_OPEN]
         ),
         files=_files(record),
         commits=harvest.commits[-MOST_COMMITS:],

@@ -1,8 +1,8 @@
 """Merges decisions, facts, questions or findings that say the same in other words, and reports contradictions.
 
 Statements are compared by content id, then by words (`likeness`), then by meaning (`paraphrase`) if a `Meaning` is
-given. A statement joins a group only if it matches the group's first member and clashes with none. Contradictions are
-reported, never resolved here.
+given. A statement joins a group only if it matches the group's first member and clashes with none. A clash is a
+contradiction if both are about the same thing (`Verdict.sure`). Contradictions are reported, never resolved here.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def contradicting(
             continue
         candidate_text = _text_of(candidate)
         verdict = compare(candidate_text, text) if meaning is None else judge(candidate_text, text, meaning)
-        if verdict.likeness is Likeness.CLASH:
+        if verdict.sure:
             contradictions.append(Contradiction(candidate, item, verdict.why))
     return tuple(contradictions[:_MOST_CLASHES])
 
@@ -169,8 +169,8 @@ class _Groups(Generic[T]):
             ]
             clash = next((pair for pair in verdicts if pair[1].likeness is Likeness.CLASH), None)
             if clash is not None:
-                clashes += 1
-                if clashes <= _MOST_CLASHES and not isinstance(item, Question):
+                clashes += clash[1].sure
+                if clash[1].sure and clashes <= _MOST_CLASHES and not isinstance(item, Question):
                     self._note(clash[0], item, clash[1].why)
             elif (
                 chosen is None
@@ -207,7 +207,7 @@ class _Groups(Generic[T]):
                 self.members[place] += self.members[group]
                 self.members[group] = []
                 joined[group] = place
-            elif verdict.likeness is Likeness.CLASH and not isinstance(new_item, Question):
+            elif verdict.sure and not isinstance(new_item, Question):
                 clashes[group] += 1
                 if clashes[group] <= _MOST_CLASHES:
                     self._note(first, new_item, verdict.why)

@@ -215,7 +215,8 @@ def settle(between: Gap, meaning: Meaning) -> Verdict:
     ):
         return _OTHER
     if between.rivals:
-        return Verdict(Likeness.CLASH, f"{between.rivals[0]} against {between.rivals[1]}")
+        alike = _in_forms(between.left, between.right) and _in_forms(between.right, between.left)
+        return Verdict(Likeness.CLASH, f"{between.rivals[0]} against {between.rivals[1]}", sure=alike)
     if meaning.nearness(between.one, between.other) < NEAR_SENTENCE:
         return _OTHER
     return Verdict(Likeness.SAME)
@@ -231,6 +232,11 @@ def _answered(words: Sequence[str], others: Sequence[str], meaning: Meaning) -> 
         )
         for word in words
     )
+
+
+def _in_forms(words: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether each word has a form of itself among the others: a near one may be another thing."""
+    return all(any(one_root(word, candidate) for candidate in others) for word in words)
 
 
 def one_root(one: str, other: str) -> bool:

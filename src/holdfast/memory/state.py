@@ -10,20 +10,23 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
+from typing import Literal
 
 from msgspec.structs import replace
 
 from holdfast.core.patterns import lazy_regex
-from holdfast.memory.current import Check, Current, Done, NextStep, by_session
+from holdfast.memory.current import Check, ClosedTodo, Current, Done, NextStep, by_session
 from holdfast.memory.current_digest import GO_ON
 from holdfast.memory.log import goal_line, summary_of, task_line
 from holdfast.model.events import DistilledSession, TaskResult
 from holdfast.model.ledger import FailureReason
 from holdfast.model.memory import Fact, FactCategory, OpenItem
+from holdfast.sessions.checks import is_task
 from holdfast.sessions.digest import is_alike, words_of
 from holdfast.sessions.harvest_commands import bare_command, check_in
-from holdfast.sessions.open_items import is_chore
+from holdfast.sessions.open_items import is_chore, speaks_of
 from holdfast.sessions.outcome import ON_THE_LIST, TICKED
+from holdfast.sessions.own_words import own_words
 from holdfast.sessions.summary import cut
 from holdfast.store.line_grammar import render_minute
 
@@ -31,15 +34,23 @@ from holdfast.store.line_grammar import render_minute
 
 _ALL = frozenset((".", "./", "./...", "...", "*", "**"))
 _NAMES_A_FILE = lazy_regex(r"[\w-]+\.(?!\.)[A-Za-z]{1,5}\Z")
+_WRAPPER = lazy_regex(
+    r"\A(?:(?:npx|bunx|pnpx|uvx)\s+(?:--?\w+\s+)*|(?:mise|asdf|rbenv|pnpm|yarn|npm|bundle|direnv)\s+(?:exec|x|dlx)\s+(?:--\s+)?"
+    r"|(?:uv|poetry|pipenv|pdm|hatch|rye)\s+run\s+|(?:\S*/)?python[\d.]*\s+-m\s+)+"
+)
 _ELSEWHERE = lazy_regex(r"\s*cd\s+[\"']?(?:/|~|[A-Za-z]:|\$)")
 
 
 def useful_checks(new: Sequence[Fact], known: Iterable[Fact] = ()) -> list[Fact]:
-    """The new facts without checks of a part that other checks make redundant. Known facts are kept."""
+    """The new facts without checks that others make redundant. Known facts are kept.
+
+    Of one program the check of the whole counts, in the form that most sessions use. Where the repository defines a
+    task for a kind of check, a tool that one session called once is not worth a line.
+    """
     known_facts = list(known)
     ids = {fact.id for fact in known_facts}
     checks = [fact for fact in (*known_facts, *new) if check_in(fact)]
-    whole = {_runner(fact) for fact in checks if not of_a_part(fact.command)}
+    tasks = {check_in(fact) for fact in checks if is_task(fact.command)}
     seen = Counter(fact.id for fact in new)
     chosen: dict[tuple[str, ...], Fact] = {}
     for fact in checks:
@@ -48,9 +59,12 @@ def useful_checks(new: Sequence[Fact], known: Iterable[Fact] = ()) -> list[Fact]
             chosen[_runner(fact)] = fact
 
     def tells(fact: Fact) -> bool:
-        if fact.id in ids or not check_in(fact) or not of_a_part(fact.command):
+        if fact.id in ids or not check_in(fact):
             return True
-        return _runner(fact) not in whole and chosen[_runner(fact)].id == fact.id
+        once = seen[fact.id] == 1
+        if once and (_names_files(fact.command) or (check_in(fact) in tasks and not is_task(fact.command))):
+            return False
+        return chosen[_runner(fact)].id == fact.id
 
     return [fact for fact in new if tells(fact)]
 
@@ -59,6 +73,10 @@ def useful_checks(new: Sequence[Fact], known: Iterable[Fact] = ()) -> list[Fact]
 def of_a_part(command: str) -> bool:
     """Whether a check names files or folders, or ran in a directory of one machine."""
     return bool(_ELSEWHERE.match(command)) or any(map(_is_place, bare_command(command).split()[1:]))
+
+
+def _names_files(command: str) -> bool:
+    return any(_NAMES_A_FILE.search(word) for word in bare_command(command).split()[1:] if word[0] != "-")
 
 
 def _is_place(word: str) -> bool:
@@ -74,7 +92,7 @@ def _runner(fact: Fact) -> tuple[str, ...]:
 
 @lru_cache(maxsize=2048)
 def _program_and_verbs(command: str) -> tuple[str, ...]:
-    words = bare_command(command).split()
+    words = _WRAPPER.sub("", bare_command(command)).split()
     verbs: list[str] = []
     for word in words[1:]:
         if word.startswith("-") or word in _ALL or _is_place(word):
@@ -83,18 +101,21 @@ def _program_and_verbs(command: str) -> tuple[str, ...]:
     return (words[0].rpartition("/")[2] if words else "", *verbs)
 
 
-def _worth(fact: Fact, seen: Counter[str]) -> tuple[int, int, float]:
-    """The order of checks: more sessions, then fewer and wider paths, then newer."""
-    places = sum(
-        word.strip("./").count("/") + 1 for word in bare_command(fact.command).split()[1:] if _is_place(word)
-    )
-    return seen[fact.id], -places, fact.verified_at or fact.at or 0.0
+def _worth(fact: Fact, seen: Counter[str]) -> tuple[bool, int, int, int, float]:
+    """The order of checks: the whole, then more sessions, fewer and wider paths, fewer options, then newer."""
+    words = bare_command(fact.command).split()[1:]
+    places = sum(word.strip("./").count("/") + 1 for word in words if _is_place(word))
+    options = sum(word.startswith("-") for word in words)
+    newest = fact.verified_at or fact.at or 0.0
+    return not of_a_part(fact.command), seen[fact.id], -places, -options, newest
 
 
 MOST_TODO = 12
-MOST_OF_A_SESSION = 4
+MOST_OF_A_SESSION = 6
 LAPSES_AFTER = 3  # sessions on the branch that did not return to an item
 MOST_DONE = 6
+MOST_CLOSED = 8
+FEWEST_OWN = 3  # words of a request that says what it wants
 MOST_BRANCHES = 6
 MOST_STUMBLES = 6
 MOST_CHECKS = 5
@@ -132,17 +153,23 @@ def _take(state: Current, record: DistilledSession, project: str, dismissed: Col
     left_open = [replace(item, project=project) for item in open_items(record) if item.id not in dismissed]
     deed = (_done(record, project),) if did_something(record) else ()
     done = (*(item for item in state.done if item.session != record.session), *deed)
-    still_open = [
-        item
-        for item in state.todo
-        if not _settled(item, record, project) and not (deed and _lapsed(item, deed[0], done))
-    ]
+    closed = {item.id: ending for item in state.todo if (ending := _ending(item, record, project, left_open))}
+    if deed:
+        lapsed = [item for item in state.todo if item.id not in closed and _lapsed(item, deed[0], done)]
+        closed.update({item.id: ("dropped", NOT_TAKEN_UP) for item in lapsed})
+    restated = {item.id for item in state.todo if item.session and _is_restated(item, record, left_open)}
+    still_open = [item for item in state.todo if item.id not in closed and item.id not in restated]
     ids = {item.id for item in still_open}
+    next_steps = _next(state.next, record, project, left_open)
+    gone = [_closed(item, *closed[item.id], record.ended) for item in state.todo if item.id in closed]
+    gone += _steps_given_up(state, next_steps, record)
+    reopened = {item.id for item in left_open}
     return replace(
         state,
         todo=(*still_open, *(item for item in left_open if item.id not in ids)),
-        next=_next(state.next, record, project, left_open),
+        next=next_steps,
         done=done,
+        closed=(*(item for item in state.closed if item.id not in reopened), *gone),
         checks=_checks(state.checks, record),
     )
 
@@ -150,13 +177,14 @@ def _take(state: Current, record: DistilledSession, project: str, dismissed: Col
 def did_something(record: DistilledSession) -> bool:
     """Whether a session did anything worth listing. A host's helper that writes a title or a commit message did not.
 
-    Nor did a session that consists only of commands of holdfast or of the client.
+    Nor did a session that consists only of commands of holdfast or of the client, or a request whose answer repeats it.
     """
     if not goal_line(record, 100):
         return False
-    return bool(record.tool_calls or record.files or len(record.prompts) > 1) or not _FOR_A_PROGRAM.match(
-        record.goal
-    )
+    if record.tool_calls or record.files or len(record.prompts) > 1:
+        return True
+    echoes = record.outcome == "unknown" and words_of(record.final_message) <= words_of(record.goal)
+    return not echoes and not _FOR_A_PROGRAM.match(record.goal)
 
 
 def open_items(record: DistilledSession) -> tuple[OpenItem, ...]:
@@ -182,7 +210,7 @@ def _unfinished(record: DistilledSession) -> list[OpenItem]:
     return [
         OpenItem(text=task_line(task.title, LONGEST_REQUEST), why=_why(task), owner="agent", at=task.at)
         for task in record.tasks
-        if task.status in ("failed", "skipped")
+        if (task.status == "skipped" or (task.status == "failed" and task.listed))
         and task.title
         and task.reason not in _STOPPED
         and not task.evidence.startswith(TICKED)
@@ -205,16 +233,78 @@ def to_minute(at: float | None) -> float | None:
     return None if at is None else at // 60 * 60
 
 
-def _settled(item: OpenItem, record: DistilledSession, project: str) -> bool:
-    """Whether a session has done an open item, or reports its own open items again."""
-    if item.session == record.session:
-        return bool(item.session)
-    if item.branch not in (record.branch, "") or item.project != project or not item.session:
-        return False  # only a person closes a person's to-do
-    if (check := _FAILS.match(item.text)) and check[1] in dict(record.verified):
-        return True
+Ending = tuple[Literal["done", "dropped", "replaced"], str]
+NOT_TAKEN_UP = f"{LAPSES_AFTER} later sessions on its branch did not return to it"
+TOO_OLD = "nobody returned to it for two weeks"
+TOO_MANY = f"only the {MOST_TODO} newest and most urgent are kept"
+
+
+def _ending(
+    item: OpenItem, record: DistilledSession, project: str, left: Sequence[OpenItem]
+) -> Ending | None:
+    """How a session ended an open item; None if it is open as before, or is left again."""
     words = words_of(item.text)
-    return any(task.status == "done" and is_alike(words, words_of(task.title)) for task in record.tasks)
+    if any(is_alike(words, words_of(again.text)) for again in left):
+        return None
+    if item.session and item.session == record.session:
+        return (
+            ("done", "")
+            if _did(item, record)
+            else ("replaced", "a later report of its session does not name it")
+        )
+    if item.branch not in (record.branch, "") or item.project != project or not item.session:
+        return None  # only a person closes a person's to-do
+    return ("done", "") if _did(item, record) else None
+
+
+def _is_restated(item: OpenItem, record: DistilledSession, left: Sequence[OpenItem]) -> bool:
+    """Whether a session reports an open item again: its own, or an earlier one of its branch in its own words."""
+    if item.session == record.session:
+        return True
+    words, place = words_of(item.text), (item.branch, item.project)
+    return any(is_alike(words, words_of(new.text)) and place == (new.branch, new.project) for new in left)
+
+
+def _did(item: OpenItem, record: DistilledSession) -> bool:
+    """Whether a session did an open item: a check passes again, a task of it is done, or its account speaks of it."""
+    if check := _FAILS.match(item.text):
+        return check[1] in dict(record.verified)
+    words = words_of(item.text)
+    if any(task.status == "done" and is_alike(words, words_of(task.title)) for task in record.tasks):
+        return True
+    if record.outcome in UNFINISHED and not record.commits:
+        return False
+    accounts = (record.summary, *record.harvest.commits)
+    return any(speaks_of(text, item.text) for text in accounts if text)
+
+
+def _closed(item: OpenItem | NextStep, how: str, why: str, at: float | None) -> ClosedTodo:
+    return ClosedTodo(
+        text=item.text,
+        how=how,  # type: ignore[arg-type]
+        why=why,
+        branch=item.branch,
+        project=item.project,
+        session=item.session,
+        at=to_minute(at),
+    )
+
+
+def _steps_given_up(state: Current, now: Sequence[NextStep], record: DistilledSession) -> list[ClosedTodo]:
+    """Steps to go on with a session, which a later one did not take up. The others stand among the to-dos."""
+    kept = {step.session for step in now}
+    return [
+        _closed(step, "dropped", "a later session on its branch went on with something else", record.ended)
+        for step in state.next
+        if step.text.startswith(GO_ON)
+        and not step.by
+        and step.session not in (*kept, record.session)
+        and not any(speaks_of(text, _goal_of(step)) for text in (*record.prompts, record.summary))
+    ]
+
+
+def _goal_of(step: NextStep) -> str:
+    return step.text.removeprefix(GO_ON).rpartition(" (")[0]
 
 
 def _lapsed(item: OpenItem, deed: Done, done: Sequence[Done]) -> bool:
@@ -245,12 +335,19 @@ def _next(
         text = left[0].text
     elif record.outcome in UNFINISHED:
         day = "" if record.ended is None else f", {render_minute(record.ended)[:10]}"
-        text = f"{GO_ON}{goal_line(record, LONGEST - 80)} ({record.outcome}{day})"
+        text = f"{GO_ON}{_request(record, LONGEST - 80)} ({record.outcome}{day})"
     else:
         return tuple(remaining)
     at = to_minute(record.started)
     step = NextStep(text=text, branch=record.branch, project=project, session=record.session, at=at)
     return (*remaining, step)
+
+
+def _request(record: DistilledSession, most: int) -> str:
+    """The last request that was not finished, if it says what it wants; else the goal of the session."""
+    requests = [task.title for task in record.tasks if not task.listed and task.status != "done"]
+    last = task_line(requests[-1], most) if requests else ""
+    return last if len(own_words(last)) >= FEWEST_OWN and not is_chore(last) else goal_line(record, most)
 
 
 def _done(record: DistilledSession, project: str) -> Done:
@@ -288,6 +385,9 @@ def _trimmed(state: Current, newest: float | None) -> Current:
     todo = [item for item in state.todo if not item.session or (item.at or 0) >= oldest]
     by_worth = sorted(by_session(todo), key=lambda item: (bool(item.session), item.priority != "high"))
     kept_ids = {item.id for item in by_worth[:MOST_TODO]} | {item.id for item in todo if not item.session}
+    expired = [_closed(item, "dropped", TOO_OLD, newest) for item in state.todo if item not in todo]
+    expired += [_closed(item, "dropped", TOO_MANY, newest) for item in todo if item.id not in kept_ids]
+    closed = {item.id: item for item in (*state.closed, *expired) if (item.at or 0) >= oldest}
     derived = sorted((step for step in state.next if not step.by), key=lambda step: -(step.at or 0))
     fresh = [step for step in derived if (step.at or 0) >= oldest][:MOST_BRANCHES]
     return replace(
@@ -295,6 +395,7 @@ def _trimmed(state: Current, newest: float | None) -> Current:
         todo=tuple(item for item in by_worth if item.id in kept_ids),
         next=(*(step for step in state.next if step.by), *fresh),
         done=tuple(sorted(state.done, key=lambda item: item.at or 0)[-MOST_DONE:][::-1]),
+        closed=tuple(sorted(closed.values(), key=lambda item: item.at or 0)[-MOST_CLOSED:][::-1]),
     )
 
 

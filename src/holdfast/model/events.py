@@ -197,6 +197,7 @@ class TaskResult(Struct, frozen=True, kw_only=True):
     reason: str = ""
     evidence: str = ""
     at: float | None = None
+    listed: bool = False  # an item of the agent's list, not a request
 
 
 class ModelUsage(Struct, frozen=True, kw_only=True):

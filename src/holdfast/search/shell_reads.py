@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Iterable, Iterator
 
 from holdfast.core.patterns import lazy_regex
+from holdfast.core.shell_calls import READERS
 
-_READERS = frozenset({"cat", "sed", "head", "tail", "nl", "less", "bat", "Get-Content", "gc", "type"})
 _STEP = lazy_regex(r"&&|\|\||;|\n")
 _WRAPPER = lazy_regex(r"^(?:/bin/)?(?:ba|z)?sh\s+-l?c\s+(['\"])(.*)\1$", re.S)
 _PATH_SIGNS = lazy_regex(r"[\w.@+\-/\\:~\[\]() ]*[\w\])]")
@@ -27,7 +27,7 @@ def _of_command(command: str) -> Iterator[str]:
     folder = ""
     for step in _STEP.split(wrapped[2] if wrapped else command):
         first = step.split(None, 1)[:1]
-        if not first or (first[0] != "cd" and first[0] not in _READERS) or "<<" in step:
+        if not first or (first[0] != "cd" and first[0] not in READERS) or "<<" in step:
             continue  # most commands read nothing, and taking one apart is slow
         try:
             words = shlex.split(step.partition("|")[0], posix="\\" not in step)
@@ -35,7 +35,7 @@ def _of_command(command: str) -> Iterator[str]:
             continue
         if words[0] == "cd":
             folder = words[1].rstrip("/") if len(words) > 1 else ""
-        elif words[0] in _READERS and not any(word.startswith(("-i", ">")) for word in words):
+        elif words[0] in READERS and not any(word.startswith(("-i", ">")) for word in words):
             for word in words[1:]:
                 if not word.startswith("-") and _is_path(word):
                     yield f"{folder}/{word}" if folder and not word.startswith("/") else word

@@ -50,6 +50,7 @@ _RUNS = (
     r"|info|view|config|cache|use|trust|settings|set|which|where|pack|login|version|require|--version|-v|--list|-l"
     r"|--summary|-n|--dry-run)\b)"
 )
+_TASK = lazy_regex(rf"{_BEFORE}(?:{_RUNS}(?!(?:exec|x|dlx)\b)|npm\s+t(?:est)?\b)")
 _ALONE = r"(?<!type-)(?<!types-)(?<!type:)(?<!types:)(?<!format:)(?<!fmt:)(?<!lint:)(?<!format-)(?<!fmt-)(?<!lint-)"
 _TARGET = r"(?:[\w:./@=,+-]+\s+)*?(?:--?[\w-]+=)?(?:[\w./@-]+[:#])*[\w.-]*"
 _TEST = PrefilteredRegex(
@@ -306,6 +307,12 @@ def why_failed(
     if check in ("build", "types"):
         return FailureReason.SYNTAX_ERROR, evidence
     return FailureReason.TOOL_ERROR, evidence
+
+
+@lru_cache(maxsize=2048)
+def is_task(command: str) -> bool:
+    """Whether a command runs a task that the repository defines (`make test`), and not a tool itself."""
+    return _TASK.match(command) is not None
 
 
 def commits_in(command: str, output: str, ok: bool | None) -> int:

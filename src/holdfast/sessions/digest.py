@@ -320,6 +320,7 @@ class CheckResult(Struct, gc=False):
     passed: bool
     reason: str = ""
     evidence: str = ""
+    command: str = ""  # of one that failed
 
 
 class Turn(Struct, gc=False):
@@ -439,4 +440,5 @@ def _seal_turn(turn: Turn, clean: Clean) -> None:
     turn.feedback = [clean_and_cut(text, EVIDENCE_LENGTH, clean) for text in turn.feedback]
     for check in [*turn.checks.values(), *([turn.failure] if turn.failure else [])]:
         check.evidence = clean_and_cut(check.evidence, EVIDENCE_LENGTH, clean)
+        check.command = clean_and_cut(check.command, EVIDENCE_LENGTH, clean)
     turn.sealed = True

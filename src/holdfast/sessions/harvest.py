@@ -252,13 +252,17 @@ def harvest_of(
     questions = [item for state in ended for item in state.questions]
     if ended and (asked := ended[-1].question) is not None:
         questions.append(asked)
-    open_items = [*left, *(ended[-1].open_items if ended else ())]
+    # What fails comes first, then what the report states; the agent's list is long.
+    unfinished = list(left)
+    urgent = [item for item in unfinished if item.priority == "high"]
+    stated = ended[-1].open_items if ended else []
+    left_over = [*urgent, *stated, *(item for item in unfinished if item.priority != "high")]
     return Harvest(
         decisions=_best(decisions, session),
         questions=_best(questions, session),
         findings=_best([item for state in ended for item in state.findings], session),
         dead_ends=_best([item for state in proofs for item in state.dead_ends], session),
-        open_items=_best(open_items[::-1], session)[::-1],
+        open_items=_best(left_over[::-1], session)[::-1],
         facts=_best([item for state in proofs for item in harvest_commands.facts_of(state)][::-1], session)[
             ::-1
         ],

@@ -26,6 +26,7 @@ from holdfast.sessions.digest import (
 )
 from holdfast.sessions.harvest_sentences import decisions_in_commit
 from holdfast.sessions.prose import contains_any, line_around
+from holdfast.sessions.returned_values import KEPT, watch_values
 from holdfast.sessions.summary import body_of
 
 PATIENCE = 6  # calls after which a failure no longer waits
@@ -92,6 +93,14 @@ _JOINED = lazy_regex(r"&&|\|\||;")  # several commands: it is unclear which of t
 _PREFIX = lazy_regex(r"\A(?:(?:\w+=\S*|sudo|time|env|command|timeout\s+\S+)\s+)+")
 _ECHO = lazy_regex(r"Exit code \d|[$>+] |#|-{3}|={3}")
 
+_RUN_BY = {
+    "node": ("npm", "npx", "pnpm", "yarn"),
+    "python": ("pytest", "mypy", "ruff", "tox", "python3"),
+    "python3": ("pytest", "mypy", "ruff", "tox", "python"),
+    "java": ("mvn", "gradle", "gradlew", "mvnw"),
+    "rustc": ("cargo",),
+}
+LONGEST_SHOWN = 80
 _CATEGORY = {"test": FactCategory.TESTING, "build": FactCategory.BUILD}
 _DOES = {"test": "runs the tests", "build": "builds", "lint": "lints", "types": "checks types"}
 _PROOF = lazy_regex(
@@ -105,11 +114,17 @@ _ONE_TEST = lazy_regex(
     r"\s(?:-run|-k|-t|--grep|--filter|--testNamePattern|--testPathPatterns?|-Dtest|--tests|-testify\.m)[\s=]|::|\bcargo\s+(?:test"
     r"|nextest\s+run)\s+[a-z]\w*|\.bats\b|[\w/]+_test\.\w+|\.(?:test|spec)\.\w+"
 )
+_TESTED = lazy_regex(
+    r"\b\d+ pass(?:ed|ing)\b|\btest result|^ok\s+\S+\s+(?:[\d.]+s|\(cached)|\b[1-9]\d* tests?\b"
+)
+_VETS = lazy_regex(r"\bgo\s+vet\b")
+_PLACED = lazy_regex(
+    r"\s*(?:env\s+)?\w+=[^\s]*/"
+)  # a variable that holds a path of one machine or of one experiment
 _VERSION_ASKED = lazy_regex(
     r"\A(\S+)(?:\s+\S+)?\s+(?:--version|version|-V)\Z|\A(node|npm|pnpm|bun|deno)\s+-v\Z"
 )
-_VERSION = lazy_regex(r"\bv?\d+\.\d+(?:\.\d+)*\b")
-_CALLS = lazy_regex(r"(?:^|[\s;&|(])(?:curl|wget|http|https|xh|grpcurl|psql|redis-cli)\s")
+_VERSION = lazy_regex(r"(?<![\d.])v?\d+\.\d+(?:\.\d+)*\b")
 _ELSEWHERE = ("/tmp/", "/var/folders/", "mktemp", "TMPDIR")
 _SCRATCH = (
     *_ELSEWHERE,
@@ -117,9 +132,6 @@ _SCRATCH = (
     "\\Temp\\",
     "scratchpad",
 )  # agents' temporary files, named by a session's id
-_READABLE = lazy_regex(r"[A-Za-z0-9{\[<\"][\x20-\x7e]{3,}")
-_URL = lazy_regex(r"\b(?:https?|postgres(?:ql)?|redis|wss?)://[^\s\"'`\\|;)>$]+")
-_ID = lazy_regex(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 _COMMITTED = lazy_regex(r"^\[[^\]\n]* ([0-9a-f]{7,12})[0-9a-f]*\] (\S.*)$", re.MULTILINE)
 _HERE_DOCUMENT = lazy_regex(r"<<-?\s*(['\"]?)(\w+)\1\n(.*?)\n\s*\2\b", re.DOTALL)
 _MESSAGE = lazy_regex(r"-\w*m\s+(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)')", re.DOTALL)
@@ -267,8 +279,10 @@ def watch_checks(state: Gathered, command: str, output: str, at: float | None) -
     """Record a verification that passed. Of several in a line, the output proves the last one."""
     text = _last_part(display_text(command))
     kind = checks.check_kind(text) if text else None
-    if kind is None or _ONE_TEST.search(text) or contains_any(text, _ELSEWHERE):
+    if kind is None or _ONE_TEST.search(text) or contains_any(text, _ELSEWHERE) or _PLACED.match(text):
         return
+    if _VETS.search(text):
+        kind = "lint"
     working = state.working.get(text)
     if working is not None:
         working.times += 1
@@ -291,12 +305,12 @@ def _proof(output: str, kind: str) -> str:
         return _NO_OUTPUT
     for line in reversed(output.splitlines()):
         bare = line.strip()
-        if (
-            len(bare) <= LINE_LENGTH
-            and _PROOF.fullmatch(bare)
-            and not (kind == "test" and "Finished" in bare)
-        ):
-            return " ".join(bare.split())  # tests are built first: a finished build does not prove them
+        if len(bare) > LINE_LENGTH or not _PROOF.fullmatch(bare):
+            continue
+        # Tests are built first: a finished build does not prove them, nor do they prove what ran after them.
+        if ("Finished" in bare) if kind == "test" else _TESTED.search(bare):
+            continue
+        return " ".join(bare.split())
     return ""
 
 
@@ -306,19 +320,11 @@ def proof(output: str) -> str:
 
 
 def watch_command(state: Gathered, command: str, output: str, at: float | None) -> None:
-    """Record versions, endpoints and ids of a shell command that worked; mostly from the command, not the output."""
+    """Record versions, endpoints and ids of a shell command that worked."""
     if "ersion" in command or command.endswith((" -V", " -v")):
         _version(state, command, output, at)
-    if "://" in command and _CALLS.search(command) and (match := _URL.search(command)):
-        # Query parameters vary: `?lat=37&limit=5` and `?limit=2` are the same endpoint.
-        _mention(state, match[0].partition("?")[0].rstrip(".,/"), FactCategory.ENDPOINT, command, output, at)
-    elif (
-        command.count("-") >= 4
-        and (match := _ID.search(command))
-        and match[0] in output
-        and not contains_any(command, _SCRATCH)
-    ):
-        _mention(state, match[0], FactCategory.ID, command, output, at)
+    if not contains_any(command, _SCRATCH):
+        watch_values(state, command, output, at)
 
 
 def _version(state: Gathered, command: str, output: str, at: float | None) -> None:
@@ -326,8 +332,7 @@ def _version(state: Gathered, command: str, output: str, at: float | None) -> No
     request = _VERSION_ASKED.match(text)
     line = next((line.strip() for line in output.splitlines() if line.strip()), "")
     if request and (match := _VERSION.search(line)) and len(line) <= 120:
-        program = (request[1] or request[2]).rpartition("/")[2]
-        statement = f"{program} is {match[0]} here"
+        statement = f"{_asked_program(text)} is {match[0]} here"
         fact = Fact(
             text=statement,
             category=FactCategory.ENVIRONMENT,
@@ -338,17 +343,10 @@ def _version(state: Gathered, command: str, output: str, at: float | None) -> No
         add_new(state.facts, [fact])
 
 
-def _mention(state: Gathered, name: str, category: str, command: str, output: str, at: float | None) -> None:
-    mention = state.mentions.get(name)
-    if mention is not None:
-        mention.times += command != mention.command
-    elif len(state.mentions) < MOST_WATCHED and (line := _first_readable(output)):
-        state.mentions[cut_raw_line(name)] = Mention(category, cut_raw_line(command), cut_raw_line(line), at)
-
-
-def _first_readable(output: str) -> str:
-    lines = (line.strip() for line in output.splitlines())
-    return next((line for line in lines if _READABLE.fullmatch(line)), "")
+def _asked_program(command: str) -> str:
+    """The program whose version was asked: `pnpm` of `corepack pnpm --version`."""
+    words = [word for word in command.split() if word != "version" and not word.startswith("-")]
+    return words[-1].rpartition("/")[2]
 
 
 def watch_commit(state: Gathered, command: str, output: str, at: float | None) -> None:
@@ -394,14 +392,29 @@ def facts_of(state: Gathered) -> Iterator[Fact]:
             verified_at=working.at,
         )
     for name, mention in state.mentions.items():
-        if mention.times > 1:
-            predicate = "answers" if mention.category == FactCategory.ENDPOINT else "is in use"
+        if mention.times >= KEPT:
             yield Fact(
-                text=f"{name} {predicate} here",
+                text=_said_of(name, mention),
                 category=mention.category,
                 command=mention.command,
                 evidence=mention.line,
                 at=mention.at,
                 verified_at=mention.at,
             )
-    yield from reversed(state.facts)
+    yield from (fact for fact in reversed(state.facts) if _is_in_use(fact, state))
+
+
+def _said_of(name: str, mention: Mention) -> str:
+    if " " in name:  # a value and what the command calls it
+        words = mention.command.split()
+        shown = mention.command if len(mention.command) <= LONGEST_SHOWN else " ".join(words[:3])
+        return f"`{shown}` gives {name}"
+    return f"{name} {'answers' if mention.category == FactCategory.ENDPOINT else 'is in use'} here"
+
+
+def _is_in_use(version: Fact, state: Gathered) -> bool:
+    """Whether a version is of a program that checks this repository; that of any other tool helps nobody."""
+    program = version.text.partition(" ")[0]
+    wanted = {program, *_RUN_BY.get(program, ())}
+    used = {word.rpartition("/")[2] for command in (*state.working, *state.jobs) for word in command.split()}
+    return not wanted.isdisjoint(used)

@@ -40,7 +40,8 @@ _OPEN = lazy_regex(
     r"|\A(?:open |remaining )?gaps\b"
     r"|\bnot (?:yet |been )*(?:done|started|implemented|covered|finished|tested|verified|included|addressed|wired)\b"
     r"|\b(?:still|yet) (?:open|missing|needed|needs?|to|left|required)\b|\bloose ends?\b"
-    r"|\bopen (?:items?|issues?|tasks?|points?|work|threads?)\b|\bknown (?:issues?|gaps)\b"
+    r"|\bopen (?:items?|issues?|tasks?|points?|work|threads?|ends?)\b|\bknown (?:issues?|gaps)\b"
+    r"|\bwhere (?:i|we) (?:stopped|left off)\b"
     r"|\b(?:what|things?|items?|tasks?|work)(?:['’]?s| is| are)? (?:still )?(?:left|missing)\b"
     r"|\bleft (?:to|for|open|over|undone)\b|\bfor (?:later|tomorrow|another)\b|\bfuture (?:work|steps?|tasks?)\b"
     r"|\bhand(?:ing)?[- ]?(?:over|off)\b|\bpick(?:ing)? (?:this |it )?up\b|\bfrom here\b"
@@ -58,7 +59,10 @@ _OF_A_HEADING = word_set(
     priority recommended remaining required s session sessions setup some still steps step suggested tasks task team
     that the them then things thing this to tomorrow up us we what whats who with work you your"""
 )
-_STATES = word_set("are was were has had works happens comes uses runs gets shows does")
+_STATES = word_set("are was were has had works happens comes uses runs gets shows does all")
+_ENDED = lazy_regex(
+    r"(?<!not )(?<!not yet )(?<!to be )\b(?:completed?|done|finished|fixed|addressed|resolved|closed)\b"
+)
 _BEGINS_A_TALE = word_set("on when after if during while how why")
 _LABELLED = lazy_regex(r"\A([^:.`]{3,48}?):\s+(\S.+)\Z", re.DOTALL)
 _SEVERAL = lazy_regex(r";\s+(?:and\s+)?|,?\s*\(\d\)\s+|\s+\d\)\s+")
@@ -142,7 +146,7 @@ def heads_open_items(heading: str) -> bool:
     words = _HEAD_WORD.findall(heading.casefold())
     if not 0 < len(words) <= MOST_WORDS or words[0] in _BEGINS_A_TALE or not _STATES.isdisjoint(words[1:]):
         return False
-    if (match := _OPEN.search(heading)) is None:
+    if (match := _OPEN.search(heading)) is None or _ENDED.search(heading.casefold()):
         return False
     others = _HEAD_WORD.findall(f"{heading[: match.start()]} {heading[match.end() :]}".casefold())
     return sum(word not in _OF_A_HEADING for word in others) <= MOST_OTHERS
@@ -222,7 +226,7 @@ def states_a_need(text: str) -> bool:
 
 
 def _is_item(text: str) -> bool:
-    if not SHORTEST_ITEM <= len(text) <= LONGEST or text[-1] in ":?" or text.count(" ") < 2:
+    if not SHORTEST_ITEM <= len(text) <= LONGEST or text[-1] in ":?!" or text.count(" ") < 2:
         return False
     if _NOTHING_LEFT.match(text) or _NOT_AN_ITEM.search(text) or text.count("`") % 2:
         return False

@@ -199,7 +199,9 @@ def _listed(
             status, reason, evidence = "unknown", "", f"{TICKED} in the agent's list, and nothing proves it"
         else:
             status, reason, evidence = "skipped", "", f"left {item.status.replace('_', ' ')}"
-        tasks.append(TaskResult(title=text, status=status, reason=reason, evidence=evidence, at=item.at))
+        tasks.append(
+            TaskResult(title=text, status=status, reason=reason, evidence=evidence, at=item.at, listed=True)
+        )
     return tasks
 
 

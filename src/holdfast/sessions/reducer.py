@@ -277,7 +277,10 @@ class Reducer:
         if event.ok is False or failure_line:
             reason, evidence = checks.why_failed(event.text, kind, event.exit_code)
             turn.failure = CheckResult(
-                False, reason, cut_raw(evidence or failure_line, EVIDENCE_LENGTH // LEEWAY)
+                False,
+                reason,
+                cut_raw(evidence or failure_line, EVIDENCE_LENGTH // LEEWAY),
+                cut_raw(self._from_here(command), EVIDENCE_LENGTH // LEEWAY),
             )
             if kind and checks.failed_in_check(command, event.text):
                 turn.checks[kind] = turn.failure

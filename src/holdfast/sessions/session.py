@@ -11,7 +11,6 @@ from msgspec import Struct
 from holdfast.model.events import DistilledSession, FileTouch, ModelUsage, TaskResult, TodoStatus, Usage
 from holdfast.model.ledger import Kind, LedgerEntry, Tokens
 from holdfast.model.memory import OpenItem
-from holdfast.sessions.checks import only_warns
 from holdfast.sessions.cost import cost_of
 from holdfast.sessions.dialogue import Message
 from holdfast.sessions.digest import MOST_NAMES, Digest, TodoItem, Turn
@@ -19,6 +18,7 @@ from holdfast.sessions.failing_calls import experience_of
 from holdfast.sessions.harvest import concluded, harvest_of
 from holdfast.sessions.keywords import keywords
 from holdfast.sessions.kind import explain_kind
+from holdfast.sessions.left_failing import failing_checks
 from holdfast.sessions.open_items import is_chore
 from holdfast.sessions.outcome import (
     ON_THE_LIST,
@@ -29,7 +29,6 @@ from holdfast.sessions.outcome import (
     tasks_of,
 )
 from holdfast.sessions.passages import passages_of
-from holdfast.sessions.prose import without_escapes
 from holdfast.sessions.reducer import settle_responses
 from holdfast.sessions.summary import session_summary
 
@@ -232,11 +231,7 @@ def _left_open(turns: Sequence[Turn], todos: dict[str, TodoItem]) -> list[OpenIt
         if item.status in open_states and text and not is_chore(text)
     ]
     for turn in turns[-1:]:
-        for kind, check in turn.checks.items():
-            if not check.passed and not only_warns(check.evidence):
-                text = f"{kind} fails: {' '.join(without_escapes(check.evidence).split())}"
-                why = f"{check.reason} at the end of the session"
-                items.append(OpenItem(text=text, why=why, owner="agent", priority="high", at=turn.at))
+        items += failing_checks(turn)
     return items
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from zlib import crc32
 
@@ -63,7 +63,7 @@ class Words(Struct, frozen=True, gc=False):
     numbers: frozenset[str]
 
 
-@cache
+@lru_cache(maxsize=20_000)  # bounded: the whole history of a repository is judged too
 def taken_apart(text: str) -> Words:
     tokens = tuple(_TOKEN.findall(text.lower()))
     numbers = frozenset(token.rstrip(".,:%") for token in tokens if token[0].isdigit())
@@ -224,14 +224,16 @@ class Model:
             raise ValueError(f"{path} has {len(weights)} weights, not {SIZE * len(HEADS)}")
         return cls(weights)
 
+    def worth(self, features: set[int]) -> float:
+        return 1 / (1 + math.exp(-max(-50.0, min(50.0, self._sum("carries", features)))))
+
     def judge(self, features: set[int]) -> Judgement:
-        carries = self._sum("carries", features)
         kind = max(KINDS, key=lambda head: self._sum(head, features))
         sums = {head: self._sum(head, features) for head in STATUSES}
         status = max(STATUSES, key=lambda head: sums[head])
         total = sum(math.exp(min(value, 50.0)) for value in sums.values())
         return Judgement(
-            1 / (1 + math.exp(-max(-50.0, min(50.0, carries)))),
+            self.worth(features),
             kind,
             status,
             math.exp(min(sums["agreed"], 50.0)) / total,

@@ -26,7 +26,7 @@ class Cursor(HookHost):
     agent = "cursor"
     title = "Cursor"
     timeouts = dict.fromkeys(EVENTS, 0)
-    matchers: Mapping[str, str] = {"postToolUse": "Shell"}
+    matchers: Mapping[str, str] = {"postToolUse": "Shell|Read|Write"}
     new_file = '{\n  "version": 1\n}\n'
 
     def folder(self, where: Where) -> Path:

@@ -6,13 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.core.git_history import Commit
 from holdfast.core.tokens import count_tokens
-from holdfast.knowledge.commit_texts import kind_of, message_of
-from holdfast.knowledge.passages import MOST_PASSAGES, MOST_TOKENS, paragraphs, passages, sentences
+from holdfast.knowledge.changelogs import releases_in
+from holdfast.knowledge.commit_texts import CommitText, kind_of, message_of, source_of
+from holdfast.knowledge.decision_records import record_in
+from holdfast.knowledge.quotations import MOST_QUOTATIONS, MOST_TOKENS, paragraphs, quotations, sentences
 
 
 def texts(body: str) -> list[str]:
-    return [passage.text for passage in passages(paragraphs(body))]
+    return [quotation.text for quotation in quotations(paragraphs(body), "shop: quotes", 0.0)]
 
 
 def test_wrapped_lines_become_sentences() -> None:
@@ -121,27 +124,51 @@ def test_many_passages_are_cut_to_those_that_weigh_most() -> None:
         f"The module {name} renders several widgets nicely." for name in ("red", "blue", "green") * 5
     )
     found = texts(f"{weak}\n\nNever call the renderer from a hook, because hooks have no window.\n")
-    assert len(found) == MOST_PASSAGES
+    assert len(found) == MOST_QUOTATIONS
     assert found[-1].startswith("Never call the renderer")
 
 
 @given(st.text(max_size=3000))
 def test_any_text_gives_short_passages(text: str) -> None:
-    for passage in passages(paragraphs(text)):
+    for passage in quotations(paragraphs(text), text[:40], 0.0):
         assert passage.text.strip()
         assert "\n" not in passage.text
         assert count_tokens(passage.text) <= MOST_TOKENS + 3
 
 
+UNITS = [
+    "a" * 50,
+    "- x ",
+    "((((",
+    "`",
+    "[a](",
+    "> ",
+    "https://a.b/",
+    "This reverts commit ",
+    "**",
+    "|",
+    "#1",
+    "-",
+    "\t",
+]
+
+
 @pytest.mark.parametrize(
-    "unit", ["a" * 50, "- x ", "((((", "`", "[a](", "> ", "https://a.b/", "This reverts commit ", "**"]
+    "unit", [*UNITS, "abcdef0", "see ", "a#1.", "you must ", "note to ", "<a ", "1.", "faster 10 "]
 )
 def test_long_lines_take_no_longer_than_they_should(unit: str) -> None:
     import time
 
     start = time.perf_counter()
-    passages(paragraphs(unit * (200_000 // len(unit))))
-    passages(paragraphs((unit + "\n") * (200_000 // len(unit))))
+    quotations(paragraphs(unit * (200_000 // len(unit))), unit, 0.0)
+    quotations(paragraphs((unit + "\n") * (200_000 // len(unit))), unit, 0.0)
+    message = f"{unit * 2000}\n\n{unit * (20_000 // len(unit))}\n"
+    source_of(Commit("0" * 40, (), 0.0, unit, unit, message), CommitText())
+    releases_in(f"## 1.0.0\n\n- {unit * (20_000 // len(unit))}\n")
+    record_in(
+        "docs/adr/1.md",
+        f"# A title\n\nStatus: {unit * 200}\n\n## Decision\n\n{unit * (20_000 // len(unit))}\n",
+    )
     assert time.perf_counter() - start < 10
 
 

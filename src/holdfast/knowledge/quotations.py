@@ -1,26 +1,32 @@
 """Takes prose out of commit messages and documents: paragraphs without code and trailers, and passages to quote.
 
-A passage is one to three sentences, or list items with the line that introduces them, in at most `MOST_TOKENS` tokens.
+A quotation is one to three sentences, or list items with their introduction, in at most `MOST_TOKENS` tokens.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.core.stopwords import FILLER
 from holdfast.core.tokens import count_tokens, cut_to
+from holdfast.sessions.dialogue import Message, Sentence
+from holdfast.sessions.statement_model import Scene, hashed, shipped
 
 MOST_TOKENS = 60
-MOST_PASSAGES = 12
+MOST_QUOTATIONS = 12
+LEAST_WORTH = 0.25
 _MOST_SENTENCES = 3
 _LONGEST_LEAD = 24  # tokens of a line that introduces a list
 _LONGEST_LINE = 2000
+_LONGEST_PARAGRAPH = 6000
 _MOST_LINES = 600
 _LEAST_WORDS = 3
+_SHORT_REST = 20  # tokens
 
 _FENCE = lazy_regex(r"\s{0,8}(?:[-*>]\s+)?(`{3,}|~{3,})")
 _ITEM = lazy_regex(r"(\s*)(?:[-*•+]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+(?:\[([ xX])\]\s+)?(\S.*)")
@@ -28,10 +34,12 @@ _BOX = lazy_regex(r"\s*[-*]\s*\[[ xX]?\]")
 _HEADING = lazy_regex(r"#{1,6}\s+(.*?)\s*#*")
 _LABEL = lazy_regex(r"(?:\*\*|__)([^*_\n]{2,60}?):?(?:\*\*|__):?")
 _UNDERLINE = lazy_regex(r"([-=~^\"'+*])\1{2,}")
-_RULE = lazy_regex(r"[-=_*~#+\s]{3,}")
-_TABLE = lazy_regex(r"\s*(?:\|.*\||\+[-=+]+\+|[-:| ]+\|[-:| ]+)\s*")
+_RULE = lazy_regex(r"[-=_*~#+:|\s]+")
 _COMMENT = lazy_regex(r"(?s)<!--.*?(?:-->|\Z)")
-_TAG = lazy_regex(r"</?[a-zA-Z][^<>\n]{0,200}>")
+# Not the marks of a conversation: those must stay for the guard to see.
+_TAG = lazy_regex(
+    r"(?i)</?(?!system|assistant|human|user|tool|function|invoke|antml|instruction)[a-z][^<>\n]{0,200}>"
+)
 # `Token-by: someone`, `Change-Id: I12`, and what tools and hosts append to messages.
 _TRAILER = lazy_regex(
     r"(?i)\s*(?:[a-z][a-z]*-[a-z][a-z-]*:\s*[0-9a-f]{7,}\s*\Z|[a-z][a-z-]*-(?:by|id|ids|on|to|url|from|with|link|bug|issue|pr|revision|stage|commit|for|off"
@@ -43,13 +51,13 @@ _TRAILER = lazy_regex(
     r"|\(?cherry[- ]picked from |🤖|generated (?:with|by|using) |\[skip ci\]|\[ci skip\]|approved by:? "
     r"|see merge request )"
 )
-_REFERENCE = r"(?:[\w./-]*[#!]\d+|gh-\d+|[A-Z][A-Z0-9]+-\d+|https?://\S+)"
+_REFERENCE = r"(?>[\w./-]*[#!]\d++|gh-\d++|[A-Z][A-Z0-9]+-\d++|https?://\S++)"
 _ONLY_REFERENCES = lazy_regex(
     r"(?i)[-*\s]*(?:(?:this |it )?(?:closes?|closed|fix(?:es|ed)?|resolves?|resolved|refs?|references"
     r"|see(?: also)?|related(?: to)?|part of"
     r"|towards?|addresses|follow[- ]?up (?:to|of)|backports?(?: of)?|depends on|supersedes|reverts|from|pr"
     r"|issue|and|,|:|&)\s*)*"
-    rf"(?:{_REFERENCE}[\s,;.]*(?:and\s)?)+[\s.)]*"
+    rf"(?:{_REFERENCE}[\s,;.]*+(?:and\s)?)+[\s.)]*"
 )
 _GITHUB = lazy_regex(
     r"https?://(?:www\.)?git(?:hub|lab)\.com/[\w.-]+/[\w.-]+/(?:-/)?(?:issues|pull|merge_requests"
@@ -75,24 +83,17 @@ _OTHER_SECTIONS = PrefilteredRegex(
     r"|modified files|commits?|conflicts)",
     re.IGNORECASE,
 )
-_CHATTER = PrefilteredRegex(
-    r"(?:thanks?\b|thank you|kudos|credits? to|cc @|ping @|@\w+|hat tip|sponsored|signed[- ]off|reviewed by"
-    r"|reported by|suggested by|discovered by"
-    r"|found by|spotted by|inspired by|co-?authored|all tests pass|tests? (?:pass|added|updated)"
-    r"|no functional changes?|nfc\b|no behaviou?r"
-    r"|address(?:es|ed|ing)? (?:(?:pr|review|code|copilot|reviewer|coderabbit)\w* )+|apply suggestions|(?:run"
-    r"|ran|fix|apply) (?:clippy|fmt|lint|format|prettier|black|ruff)\b"
-    r"|wip\b|typos?\b|(?:fix|fixed|fixes|correct) (?:a |some |the |more |few )*(?:typos?|lint\w*|tests?|ci"
-    r"|build|format\w*|conflicts?|warnings?|spelling|review\w*|nits?)\W*\Z"
-    r"|hopefully\b|not trying to|just noticed|i (?:just )?noticed|i hope|sorry|feel free|happy to|let me know"
-    r"|please (?:review|let|note that i)|any feedback"
-    r"|tested? (?:locally|manually|on|with|by|was|were|is)\b|added? (?:a |some |more |unit |new "
-    r"|regression )*tests?\b|(?:also )?(?:update|updated|updates|fix) (?:the )?(?:docs?|documentation"
-    r"|changelog|readme|comments?)\W*\Z"
-    r"|(?:also )?see\b.{0,40}\b(?:comments?|prs?|issues?|commits?|discussions?|threads?|github|details)\b"
-    r"|see (?:the )?(?:#|http|above|below|discussion|commit|pr\b|issue)|failed ci|ci failure|failure ci"
-    r"|\[?(?:ci|bot)\b.{0,20}\])",
+# The model was trained on dialogues, where nobody gives credit; the rest of what is not worth telling it knows.
+_CREDIT = PrefilteredRegex(
+    r"(?:also )?(?:thanks?\b|thank you|kudos|credits? to|cc @|@\w+|(?:reported|suggested|discovered|found"
+    r"|spotted|inspired"
+    r"|reviewed|sponsored) by\b|conflicts:|see\b.{0,40}(?:#\d|\b(?:comments?|prs?|issues?|commits?"
+    r"|discussions?|threads?"
+    r"|github|details)\b)|(?:ci|tests?) fail|fail\w* (?:in )?ci\b)",
     re.IGNORECASE,
+)
+_REVERTS = lazy_regex(
+    r"(?i)this (?:partially )?reverts? commits? [0-9a-f]{7,64}\W*(?:reversing changes made to [0-9a-f]+)?\W*"
 )
 # The state before the change told as if it were now, and what is left for later.
 _PASSING = PrefilteredRegex(
@@ -111,20 +112,18 @@ _NEGATES = PrefilteredRegex(
     r"|nie|pas|jamais|nunca|sin|не)\b|不",
     re.IGNORECASE,
 )
-# What a next agent has to know: that something is not so or must not be, why, what was chosen over what, figures.
+# That something is not so or must not be, why, what was chosen over what, figures: told also if the model doubts it.
 _WEIGHTY = PrefilteredRegex(
-    r"\b(?:not|never|n['’]t|cannot|no longer|instead|rather than|must|always|only|avoid|because|since|so that"
-    r"|reason|caused?|due to|otherwise|unless"
-    r"|decid\w+|chose\w*|prefer\w*|deliberate\w*|intentional\w*|on purpose|tried|wrong|breaks?|broke|fail\w*"
-    r"|limit\w*|at most|at least|default\w*"
-    r"|nicht|nie|kein\w*|statt|weil|damit|pas|jamais|parce|car|au lieu|sino|nunca|porque|solo|en vez|não"
-    r"|nunca|не|нельзя|потому|вместо)\b|\d|不|因为|没有|ない",
+    r"\b(?:not|never|don['’]t|cannot|instead|rather than|must|always|only|because|decid\w+|chose\w*|deliberate\w*"
+    r"|at most|at least|by default|nicht|nie|kein\w*|statt|weil|pas|jamais|parce|au lieu|nunca|porque|solo"
+    r"|en vez|não"
+    r"|не|нельзя|потому|вместо)\b|不|因为|没有|ない",
     re.IGNORECASE,
 )
 
 
 class Paragraph(Struct, frozen=True):
-    """A paragraph or list item as one line. `lead` introduces the list; `breaks` are where lines ended early."""
+    """A paragraph or list item as one line; `lead` introduces the list."""
 
     text: str
     line: int = 0
@@ -133,10 +132,22 @@ class Paragraph(Struct, frozen=True):
     lead: str = ""
 
 
-class Passage(Struct, frozen=True):
+class Quotation(Struct, frozen=True):
+    """A passage that can be quoted, and the probability that a later session should know it."""
+
     text: str
     line: int = 0
     heading: str = ""
+    worth: float = 0.5
+
+
+class _Part(NamedTuple):
+    """A sentence, an item or a clause. `is_start` says that it begins a paragraph or an item."""
+
+    text: str
+    size: int
+    line: int
+    is_start: bool
 
 
 def paragraphs(text: str) -> list[Paragraph]:
@@ -217,7 +228,8 @@ class _Collector:
         self._is_item = self._is_skipped = False
 
     def _is_no_prose(self, line: str, bare: str) -> bool:
-        if bare[0] == ">" or _TABLE.fullmatch(line) or _BOX.match(line):
+        is_table = bare[0] in "|+" and bare[-1] in "|+"
+        if bare[0] == ">" or is_table or _BOX.match(line):
             self._is_skipped = True
             return True
         return bool(_TRAILER.match(bare) or _FOOTNOTE.fullmatch(bare) or _ONLY_REFERENCES.fullmatch(bare))
@@ -248,7 +260,7 @@ class _Collector:
         self._open.append(bare)
 
     def _close(self) -> None:
-        text = plain(" ".join(self._open))
+        text = plain(" ".join(self._open)[:_LONGEST_PARAGRAPH])
         self._open = []
         lead = self._leads[-1][1] if self._leads and self._is_item else ""
         if text.endswith((":", "…")):
@@ -309,34 +321,42 @@ def sentences(text: str) -> list[str]:
     return found
 
 
-def passages(prose: Iterable[Paragraph], most: int = MOST_PASSAGES) -> list[Passage]:
-    """The passages of a text in their order; of too many those that weigh most."""
-    found: list[Passage] = []
+def quotations(
+    prose: Iterable[Paragraph], title: str, least: float = LEAST_WORTH, most: int = MOST_QUOTATIONS
+) -> list[Quotation]:
+    """The passages of a text below a title that are worth quoting, in their order; of too many those worth most."""
+    found: list[Quotation] = []
     for group in _grouped(prose):
-        found += _packed(group)
+        found += _packed(group, title, least)
     if len(found) > most:
-        ranked = sorted(range(len(found)), key=lambda at: (-weight(found[at].text), at))[:most]
+        ranked = sorted(range(len(found)), key=lambda at: (-found[at].worth, at))[:most]
         found = [found[at] for at in sorted(ranked)]
     return found
 
 
-def weight(text: str) -> int:
-    return 2 * bool(_WEIGHTY.search(text)) + (content_words(text) >= 6)
+def worth_of(title: str, text: str) -> float:
+    """The probability that a later session should know a text: the model judges it as an answer to its title."""
+    scene = Scene((Message(by="user", text=title), Message(by="agent", text=text)))
+    return shipped().worth(hashed(scene.features(Sentence(text, "agent", 1, 0, 1))))
+
+
+def is_weighty(text: str) -> bool:
+    return _WEIGHTY.search(text) is not None
 
 
 def content_words(text: str) -> int:
     """How many different words of a text say something."""
-    return len({word for word in _WORD.findall(text.casefold()) if word not in FILLER})
+    return len(words_of(text))
+
+
+def words_of(text: str) -> set[str]:
+    return {word for word in _WORD.findall(text.casefold()) if word not in FILLER}
 
 
 def says_something(text: str) -> bool:
-    """Whether a sentence holds after the commit: no thanks, references, chores and plans, nor what was so before."""
-    return (
-        not _CHATTER.match(text)
-        and not _PASSING.match(text)
-        and not _ONLY_REFERENCES.fullmatch(text)
-        and content_words(text) >= 2
-    )
+    """Whether a sentence holds after the commit: no thanks, references and plans, nor what was so before."""
+    is_frame = _CREDIT.match(text) or _PASSING.match(text)
+    return not is_frame and not _ONLY_REFERENCES.fullmatch(text) and not _REVERTS.fullmatch(text)
 
 
 def _grouped(prose: Iterable[Paragraph]) -> Iterator[list[Paragraph]]:
@@ -357,34 +377,46 @@ def _grouped(prose: Iterable[Paragraph]) -> Iterator[list[Paragraph]]:
         yield group
 
 
-def _packed(group: list[Paragraph]) -> Iterator[Passage]:
+def _packed(group: list[Paragraph], title: str, least: float) -> Iterator[Quotation]:
     """Neighbouring sentences or items together, as long as they fit."""
-    lead = group[0].lead
-    room = MOST_TOKENS - count_tokens(lead)
-    packing: list[str] = []
-    line, used = group[0].line, 0
+    first = group[0]
+    room = MOST_TOKENS - count_tokens(first.lead)
+    for chunk in _chunks(_parts(group, room), room):
+        texts = [part.text for part in chunk]
+        text = "; ".join(part.rstrip(".;,") for part in texts) if first.is_item else " ".join(texts)
+        # What goes on inside an item needs no introduction again, unless that one says that it is not so.
+        if first.lead and (chunk[0].is_start or _NEGATES.search(first.lead)):
+            text = f"{first.lead} {text}"
+        worth = max(worth_of(title, part) for part in texts)
+        if content_words(text) >= _LEAST_WORDS - is_weighty(text) and (worth >= least or is_weighty(text)):
+            yield Quotation(text, chunk[0].line, first.heading, round(worth, 2))
+
+
+def _parts(group: list[Paragraph], room: int) -> Iterator[_Part]:
     for paragraph in group:
         is_whole = paragraph.is_item and count_tokens(paragraph.text) <= room
         pieces = [paragraph.text] if is_whole else sentences(paragraph.text)
-        for part in (part for piece in pieces if says_something(piece) for part in _fitting(piece, room)):
-            size = count_tokens(part) + 1
-            if packing and (used + size > room or len(packing) >= _MOST_SENTENCES):
-                yield from _passage(packing, group[0], lead, line)
-                packing, used = [], 0
-                # What goes on inside an item needs no introduction again, unless that one says that it is not so.
-                lead = lead if is_whole or _NEGATES.search(lead) else ""
-            line = line if packing else paragraph.line
-            packing.append(part)
-            used += size
-        lead = group[0].lead
-    yield from _passage(packing, group[0], lead, line)
+        is_start = True
+        for text in (text for piece in pieces if says_something(piece) for text in _fitting(piece, room)):
+            yield _Part(text, count_tokens(text) + 1, paragraph.line, is_start)
+            is_start = False
 
 
-def _passage(parts: list[str], first: Paragraph, lead: str, line: int) -> Iterator[Passage]:
-    text = "; ".join(part.rstrip(".;,") for part in parts) if first.is_item else " ".join(parts)
-    text = f"{lead} {text}" if lead else text
-    if content_words(text) >= _LEAST_WORDS:
-        yield Passage(text, line, first.heading)
+def _chunks(parts: Iterable[_Part], room: int) -> list[list[_Part]]:
+    """As many parts together as fit; a short rest takes a part of the chunk before along, to stand alone."""
+    chunks: list[list[_Part]] = []
+    used = room
+    for part in parts:
+        if not chunks or used + part.size > room or len(chunks[-1]) >= _MOST_SENTENCES:
+            chunks.append([])
+            used = 0
+        chunks[-1].append(part)
+        used += part.size
+    if len(chunks) > 1 and not chunks[-1][0].is_start and used < _SHORT_REST and len(chunks[-2]) > 1:
+        moved = chunks[-2][-1]
+        if moved.size + used <= room:
+            chunks[-1].insert(0, chunks[-2].pop())
+    return chunks
 
 
 def _fitting(sentence: str, room: int) -> list[str]:
@@ -400,8 +432,10 @@ def _fitting(sentence: str, room: int) -> list[str]:
             fitting[-1] = f"{fitting[-1]} {clause}"
         else:
             fitting.append(clause)
+    # A clause without its sentence is told only if it says why, or what must not be.
     joined = [
         f"{'… ' if at else ''}{part}{' …' if at + 1 < len(fitting) else ''}"
         for at, part in enumerate(fitting)
+        if not at or is_weighty(part)
     ]
     return [cut_to(part, room) for part in joined]
