@@ -84,7 +84,9 @@ def test_files_without_it_keep_every_byte(
 @settings(max_examples=40, deadline=None)
 @given(state=currents)
 def test_a_state_loses_exactly_the_items_of_a_session(state: Current) -> None:
-    sessions = {item.session for item in (*state.next, *state.todo, *state.done, *state.closed, *state.questions)} - {""}
+    sessions = {
+        item.session for item in (*state.next, *state.todo, *state.done, *state.closed, *state.questions)
+    } - {""}
     text = current_md.render_current(current_md.parse_current(current_md.BEGINNING).document, state)
     for session in sessions:
         left = current_md.parse_current(md.forget_in_current(text, Removal([session])))

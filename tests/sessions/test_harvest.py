@@ -375,14 +375,18 @@ def test_a_check_that_passed_is_a_fact_with_the_line_that_proves_it() -> None:
 
 @pytest.mark.promise("C4", "M3", "M16")
 def test_versions_and_endpoints_are_facts() -> None:
-    story = Told().run("go version", "go version go1.25.3 linux/amd64").run("gh --version", "gh version 2.92.0")
+    story = (
+        Told().run("go version", "go version go1.25.3 linux/amd64").run("gh --version", "gh version 2.92.0")
+    )
     story.run("go test ./...", "ok shop 1.2s")
     story.run("curl -s http://localhost:8080/health", '{"ok": true}')
     story.run("curl -sv http://localhost:8080/health", '{"ok": true}')
     facts = {fact.category: fact for fact in harvested(story).facts}
     assert facts[FactCategory.ENDPOINT].text == "http://localhost:8080/health answers here"
     assert facts[FactCategory.ENDPOINT].evidence == '{"ok": true}'
-    assert facts[FactCategory.ENVIRONMENT].text == "go is 1.25.3 here", "and not of a tool that checks nothing here"
+    assert facts[FactCategory.ENVIRONMENT].text == "go is 1.25.3 here", (
+        "and not of a tool that checks nothing here"
+    )
 
 
 def test_what_is_of_one_moment_is_no_fact() -> None:

@@ -22,7 +22,9 @@ _BLOCKS = frozenset(("for", "case", "select", "function"))  # what follows is no
 _WRAPPERS = {"sudo": "-u", "time": "", "env": "-u", "command": "", "nohup": "", "exec": "", "builtin": "",
              "nice": "-n", "timeout": "-k -s", "stdbuf": "-i -o -e", "doas": "-u"}  # fmt: skip
 _READY = frozenset(("source", ".", "activate", "eval", "conda", "nvm", "pyenv", "asdf", "workon", "alias"))
-READERS = frozenset(("cat", "sed", "head", "tail", "nl", "less", "bat", "Get-Content", "gc", "type"))  # print files
+READERS = frozenset(
+    ("cat", "sed", "head", "tail", "nl", "less", "bat", "Get-Content", "gc", "type")
+)  # print files
 _SEARCHED = ("/usr/bin/", "/usr/local/bin/", "/bin/", "/opt/homebrew/bin/")
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^~")
 

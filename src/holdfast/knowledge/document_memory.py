@@ -38,7 +38,9 @@ _LARGEST_CHANGELOG = 3_000_000
 _MOST_FILES = 4000
 _MOST_CHANGELOGS = 10
 _MOST_TURNS = 30
-_CHANGELOG_WORTH = 0.02  # it lists what was added, which the code shows: found when asked for, hardly ever told
+_CHANGELOG_WORTH = (
+    0.02  # it lists what was added, which the code shows: found when asked for, hardly ever told
+)
 _LONGEST_TURN = 800
 _SUBJECT_TOKENS = 30
 _MARK = 10  # digits of a blob's id that are kept of files that are no documents

@@ -16,7 +16,7 @@ from holdfast.model.memory import Passage, PassageStatus
 from holdfast.sessions.dialogue import Message, Sentence, sentences_of
 from holdfast.sessions.statement_model import Judgement, Model, Scene, hashed, shipped, taken_apart
 
-LEAST_WORTH, LEAST_AT_WORK = 0.3, 0.42  # when agents work, less of what is said is worth keeping
+LEAST_WORTH, LEAST_AT_WORK = 0.3, 0.55  # when agents work, less of what is said is worth keeping
 LEAST_AGREED = 0.5
 MOST_SENTENCES = 800  # of one session
 LONGEST = 60  # tokens of a passage
@@ -55,7 +55,9 @@ def passages_of(
     model = shipped() if model is None else model
     scene = Scene(dialogue, worked=worked)
     judged = [
-        _Judged(sentence, model.judge(hashed(scene.features(sentence))), confirmed=scene.is_confirmed(sentence))
+        _Judged(
+            sentence, model.judge(hashed(scene.features(sentence))), confirmed=scene.is_confirmed(sentence)
+        )
         for sentence in sentences
     ]
     questions = _questions(judged)

@@ -100,7 +100,7 @@ class Scene:
                 later |= self._words[number].content
 
     def is_confirmed(self, sentence: Sentence) -> bool:
-        """Whether a person said this, or the agent repeats what the person said, or the person agreed in a few words."""
+        """Whether a person said this or agreed in a few words, or the agent repeats what the person said."""
         if sentence.by == "user" or self._messages[sentence.message].approved:
             return True
         words = taken_apart(sentence.text)
