@@ -43,7 +43,9 @@ _SHOWS_FILES = lazy_regex(
     r"\s*(?:cat|nl|bat|for|if|while|source|bash|sh|zsh|sleep|gh|glab|head|tail|less|more|grep|egrep|rg|ag|sed|awk|find|fd|ls|tree|diff|git|jq|sort|echo|printf|env|cd|ps"
     r"|python3?|node|bun|deno|ruby|cargo|go|pytest|npx|tsc|rm|mv|cp|mkdir|touch|wc|xxd|strings|export|set|sqlite3)\b"
 )
-_SEVERAL = lazy_regex(r"&&|\|\||;|\$\(|\n|<<|\|(?!\s*(?:jq|head|tail)\b)")  # it is unclear which of them returned it
+_SEVERAL = lazy_regex(
+    r"&&|\|\||;|\$\(|\n|<<|\|(?!\s*(?:jq|head|tail)\b)"
+)  # it is unclear which of them returned it
 _SERVES = lazy_regex(r"\b(?:dev|serve|start|preview|up|runserver|watch|server)\b")
 
 _CALLS = lazy_regex(r"(?:^|[\s;&|(])(?:curl|wget|http|https|xh|grpcurl|psql|redis-cli)\s")
