@@ -49,6 +49,7 @@ BENCHES: dict[str, str | Bench] = {
     "search_million": "bench.search:bench_search_million",
     "pointers": "bench.pointers:bench_pointers",
     "know": "bench.knowledge:bench_scan",
+    "commits": "bench.commits:bench_commits",
 }
 ONLY_WHEN_NAMED = {"search_million", "replay_lessons", "minilm"}  # take many minutes; the first 2 GB of disk
 

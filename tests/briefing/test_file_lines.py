@@ -119,7 +119,6 @@ def test_the_question_counts_and_stands_before_its_answer(shop: Repository) -> N
     [
         Passage(text="Amounts in refunds.py are floats.", status="rejected", worth=80),
         Passage(text="Amounts in refunds.py could be floats.", status="proposed", worth=80),
-        Passage(text="Amounts in refunds.py are floats.", until=AT + 9, by_later="s9", worth=80),
         Passage(text="refunds.py takes 3 ms.", kind="measurement", worth=80),
         Passage(text="Maybe look into refunds.py.", worth=31),
         Passage(text="Look at refunds.py, README.md, export/client.py and mail/client.py.", worth=80),

@@ -17,7 +17,7 @@ from holdfast.core.patterns import PrefilteredRegex
 
 
 def every_sought() -> Iterator[tuple[str, PrefilteredRegex]]:
-    for package in ("sessions", "lessons", "knowledge", "memory"):
+    for package in ("guard", "sessions", "lessons", "knowledge", "memory"):
         for module in pkgutil.iter_modules([f"{holdfast.__path__[0]}/{package}"]):
             loaded = import_module(f"holdfast.{package}.{module.name}")
             for name, value in vars(loaded).items():

@@ -27,16 +27,17 @@ from holdfast.guard.hidden_text import visible, why_line_refused
 from holdfast.hooks.host_protocol import READ
 from holdfast.hooks.telling import NAME as TOLD_DB
 from holdfast.memory.current_digest import day_of
-from holdfast.memory.decisions import passage_statement
+from holdfast.memory.decisions import SessionPassages
 from holdfast.memory.merge import is_passing
 from holdfast.memory.read import ProjectMemory
-from holdfast.model.statement import Statement, statement_of
+from holdfast.model.memory import Passage
+from holdfast.model.statement import statement_of
 from holdfast.store.machine import Machine
 
 MOST_TOKENS = 60
 MOST_OF_A_FILE = 3  # a hook takes the first that holds on its branch
 MOST_FILES = 2_000
-LEAST_WORTH = 0.45
+LEAST_WORTH = 45  # of 100
 BRANCH_DAYS = 14  # after which a statement of one branch counts everywhere
 _MOST_NAMED = 2  # a statement that names more files lists them
 _LARGEST = 400_000  # bytes of a file that is searched for definitions
@@ -69,7 +70,7 @@ class _Candidate(Struct, frozen=True, kw_only=True):
     id: str
     source: str  # as it stands in the line
     at: float | None
-    worth: float = 0.5
+    worth: int = 50
     session: str = ""
     project: str = ""
     branch: str = ""
@@ -89,9 +90,12 @@ def file_lines(
     touched = {path for paths in files_of.values() for path in paths if path not in known}
     names = _Names([*known, *(path for path in touched if (project.root / path).is_file())])
     candidates: dict[str, list[_Candidate]] = defaultdict(list)
-    for said in _statements(memory):
-        for candidate in _about(said, names, files_of.get(said.session, ()), project.root):
-            candidates[candidate.path].append(candidate)
+    for name, section in _sections(memory):
+        touched_here = files_of.get(section.session, ())
+        for passage in section.passages:
+            for path, token, rank in _about(passage, names, touched_here, project.root):
+                if passage.id not in memory.dismissed:
+                    candidates[path].append(_candidate(passage, section, name, path, token, rank))
     for candidate in _of_commits(db, project.memory / TOLD_DB):
         candidates[candidate.path].append(candidate)
     now = machine.now().timestamp()
@@ -107,19 +111,14 @@ def words_of_files(moments: Iterable[Moment]) -> bytes:
     return "\n".join(sorted(f"/{path.parent.name}/{path.name}" for path in paths)).encode("utf-8", "replace")
 
 
-def _statements(memory: ProjectMemory) -> Iterator[Statement]:
-    """What a person said or agreed to, and nobody replaced."""
-    for name, section in memory.passages():
-        for passage in section.passages:
-            if passage.id not in memory.dismissed and passage.worth >= 100 * LEAST_WORTH:
-                said = passage_statement(passage, section, name)
-                if said.status == "agreed" and said.kind in _KINDS:
-                    yield said
+def _sections(memory: ProjectMemory) -> Iterator[tuple[str, SessionPassages]]:
+    """What sessions settled, and the decisions of the register that not only an agent made."""
+    yield from memory.passages()
     for name, reference in memory.references():
         for decision in reference.decisions:
-            said = statement_of(decision, name)
-            if said.who != "agent" and said.id not in memory.dismissed and not is_passing(said):
-                yield said
+            if decision.by != "agent" and not is_passing(statement_of(decision)):
+                passage = Passage(text=decision.text, by=decision.by, worth=100)  # its id is the same
+                yield name, SessionPassages(session=decision.session, at=decision.at, passages=(passage,))
 
 
 class _Names:
@@ -153,39 +152,46 @@ def _files_of_sessions(db: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
     return files
 
 
-def _about(said: Statement, names: _Names, touched: Sequence[str], root: Path) -> Iterator[_Candidate]:
-    whole = f"{said.subject}\n{said.text}"
-    named = {path: token for token in _PATH.findall(whole) if (path := names.meant(token.rstrip(".")))}
-    if len(named) > _MOST_NAMED:
+def _about(
+    passage: Passage, names: _Names, touched: Sequence[str], root: Path
+) -> Iterator[tuple[str, str, int]]:
+    """The files that a passage is about, what names each of them, and 1 if that is a symbol."""
+    holds = passage.status == "agreed" and passage.worth >= LEAST_WORTH
+    if not holds or passage.kind not in _KINDS:
         return
-    for path, token in named.items():
-        yield _candidate(said, path, token, f"it names {token}", 0)
-    if named or said.kind not in _SETTLED:
+    tokens = _PATH.findall(f"{passage.question}\n{passage.text}")
+    named = {path: token for token in tokens if (path := names.meant(token.rstrip(".")))}
+    if len(named) <= _MOST_NAMED:
+        yield from ((path, token, 0) for path, token in named.items())
+    if named or passage.kind not in _SETTLED:
         return
-    symbols = dict.fromkeys(first or second for first, second in _SYMBOL.findall(said.text))
+    symbols = dict.fromkeys(first or second for first, second in _SYMBOL.findall(passage.text))
     defined = {symbol: path for symbol in symbols if (path := _defining(symbol, touched, root))}
     if len(set(defined.values())) == 1:
         symbol, path = next(iter(defined.items()))
-        yield _candidate(said, path, symbol, f"it names {symbol}, which is defined there", 1)
+        yield path, symbol, 1
 
 
-def _candidate(said: Statement, path: str, token: str, how: str, rank: int) -> _Candidate:
-    sentences = tuple(_SENTENCE.split(" ".join(said.text.split())))
-    if said.subject:
-        sentences = (f"{' '.join(said.subject.split())} → {sentences[0]}", *sentences[1:])
+def _candidate(
+    passage: Passage, section: SessionPassages, project: str, path: str, token: str, rank: int
+) -> _Candidate:
+    sentences = tuple(_SENTENCE.split(" ".join(passage.text.split())))
+    if passage.question:
+        sentences = (f"{' '.join(passage.question.split())} → {sentences[0]}", *sentences[1:])
+    how = f"it names {token}, which is defined there" if rank else f"it names {token}"
     return _Candidate(
         path=path,
         sentences=sentences,
         naming=next((number for number, text in enumerate(sentences) if token in text), 0),
-        how=f"{how}; session {said.session[:8]}" if said.session else how,
+        how=f"{how}; session {section.session[:8]}" if section.session else how,
         rank=rank,
-        id=said.id,
+        id=passage.id,
         source="you",
-        at=said.at,
-        worth=said.worth,
-        session=said.session,
-        project=said.project,
-        branch=said.branch,
+        at=section.at,
+        worth=passage.worth,
+        session=section.session,
+        project=project,
+        branch=section.branch,
     )
 
 
@@ -240,7 +246,7 @@ def _of_commits(db: sqlite3.Connection, told: Path) -> Iterator[_Candidate]:
 
 def _lines(machine: Machine, candidates: Iterable[_Candidate], guides: str, now: float) -> Iterator[Moment]:
     """The best few for one file, each as one line: named files first, then what is worth most, then the newest."""
-    ordered = sorted(candidates, key=lambda one: (one.rank, -round(one.worth, 1), -(one.at or 0.0)))
+    ordered = sorted(candidates, key=lambda one: (one.rank, -(one.worth // 10), -(one.at or 0.0)))
     seen: set[str] = set()
     for candidate in ordered:
         text = _line(candidate, now)

@@ -23,7 +23,10 @@ from holdfast.core import files
 from holdfast.core.place import stamp
 from holdfast.core.tokens import count_tokens
 from holdfast.hooks import prefilter
-from holdfast.memory.read import ProjectMemory
+from holdfast.hooks.hand_edits import FOLDERS, MARK, mark_of
+from holdfast.lessons.states import lesson_store
+from holdfast.memory.decisions import FOLDER as DECISIONS
+from holdfast.memory.read import ProjectMemory, known_projects
 from holdfast.model.line import Line
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
@@ -55,10 +58,17 @@ CREATE TABLE project (branch TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID
 
 def prepare(machine: Machine, project: Project, briefings: Briefings | None = None) -> Path:
     """Writes `hot.db` and `hot.words`, by default with briefings made from the current memory."""
-    current, memory = stamp(project.memory / "current.md"), ProjectMemory(project)
+    folders = read_folders(machine, project)
+    # Before anything is read: what a person changes in the meantime is noticed at the next prompt.
+    marks = {
+        "current": stamp(project.memory / "current.md"),
+        FOLDERS: "\n".join(folders),
+        MARK: mark_of(folders),
+    }
+    memory = ProjectMemory(project)
     contents = briefings_of(machine, project, memory) if briefings is None else briefings
     path = project.memory / "hot.db"
-    data, moments = _database(machine, memory, switches_of(project), contents, current)
+    data, moments = _database(machine, memory, switches_of(project), contents, marks)
     files.replace(path, data, project.lock("hot"), files.ANYTHING)
     words = project.memory / prefilter.NAME
     pieces = b"\n".join(filter(None, (words_of(moments), words_of_files(moments))))
@@ -67,8 +77,17 @@ def prepare(machine: Machine, project: Project, briefings: Briefings | None = No
     return path
 
 
+def read_folders(machine: Machine, project: Project) -> list[str]:
+    """The folders whose files people may change, and hooks depend on."""
+    names = dict.fromkeys((project.title, *known_projects(project)))
+    projects = [project.memory / "projects" / name for name in names]
+    lessons = lesson_store(machine, project).folders
+    folders = [project.memory, *projects, *(folder / DECISIONS for folder in projects)]
+    return [str(folder) for folder in (*folders, lessons["personal"], lessons["local"], lessons["shared"])]
+
+
 def _database(
-    machine: Machine, memory: ProjectMemory, switches: Switches, told: Briefings, current: str
+    machine: Machine, memory: ProjectMemory, switches: Switches, told: Briefings, marks: dict[str, str]
 ) -> tuple[bytes, Sequence[Moment]]:
     """Builds the database in memory and returns its bytes: the file is replaced as a whole, never half written.
 
@@ -83,7 +102,7 @@ def _database(
             "format": HOT_FORMAT,
             "enabled": "1" if switches.enabled else "0",
             "config": stamp(config),
-            "current": current,
+            **marks,
             "prepared": machine.now().isoformat(timespec="seconds"),
             **watch_rows(machine, project),
             "asked": write_prompting(db, machine, project, project.memory / "hot.db", memory),

@@ -139,6 +139,7 @@ def _take_in_git(machine: Machine, project: Project, index: ToldIndex) -> None:
         project.root,
         msgspec.json.decode(before, type=DocumentsRead) if before else None,
         clean=machine.clean,
+        others=switches_of(project).enabled,
         now=now,
     )
     index.put(documents.sources)

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 
 from holdfast.core.fence import imitates
-from holdfast.core.patterns import PrefilteredRegex, lazy_regex
+from holdfast.core.patterns import PrefilteredRegex, fold_case, lazy_regex
 from holdfast.guard.hidden_text import has_hidden, why_line_refused
 
 Clean = Callable[[str], str]
@@ -20,61 +20,81 @@ _AT_ONCE = 200  # texts that are checked for secrets together
 
 # What an order would make an agent do. `you should use X` describes an interface, `you should run X` is an order.
 _ACTS = (
-    r"(?:run|execute|install|download|curl|wget|fetch|visit|browse|send|upload|post|e?mail|exfiltrate|leak"
-    r"|reveal|print|echo"
-    r"|output|reply|respond|answer|say|tell|repeat|pretend|act|behave|obey|approve|delete|erase|wipe|disable"
-    r"|turn off|ignore"
-    r"|disregard|forget|bypass|paste|commit|push|force-push|grant|export|trust)"
+    r"(?:run|execute|install|download|curl|wget|fetch|visit|browse|send|upload|post|e?mail|exfiltrate|leak|reveal"
+    r"|print|echo|output|reply|respond|answer|say|tell|repeat|pretend|act|behave|obey|approve|delete|erase|wipe"
+    r"|disable|turn off|ignore|disregard|forget|bypass|paste|commit|push|force-push|grant|export|trust)"
 )
-# An order that overrides others, one that is given to a model, the marks of a conversation, a command line to execute.
-_ORDERS = PrefilteredRegex(
-    r"\b(?:ignore|disregard|forget|override|bypass|overrule)\b[^.;]{0,40}\b(?:previous|prior|above|earlier"
-    r"|preceding|foregoing"
-    r"|existing|other|all|any|your|these|system)\b[^.;]{0,30}\b(?:instructions?|rules?|prompts?|guidelines?"
-    r"|directives?|orders?"
-    r"|context|polic(?:y|ies)|constraints?|safety|messages?)\b"
-    r"|\b(?:ignore|disregard|forget|override|bypass|overrule)\b[^.;]{0,20}\b(?:instructions?|rules?|prompts?|guidelines?)\b"
-    r"[^.;]{0,20}\b(?:above|before|earlier|so far|previously)\b"
-    r"|\b(?:new|updated|real|actual|secret|hidden|following) (?:system )?(?:instructions?|directives?"
-    r"|orders?)\s*(?::|for (?:you|the))"
-    r"|\byou (?:are|act|behave|will be)(?: now| no longer)? (?:a|an|in|as|the)\b[^.]{0,30}\b(?:assistant"
-    r"|agent|model|ai|mode|bot|root|admin|dan)\b"
-    r"|\b(?:if|when|since|as) you(?:'re|’re| are) (?:an? )?(?:ai|llm|language model|(?:coding "
-    r"|code )?(?:agent|assistant)|model|bot|claude|copilot"
-    r"|codex|gemini|gpt|cursor)\b"
-    r"|\b(?:attention|note|notice|message|instructions?|reminder|hint|warning|dear|hey|hello"
-    r"|important)\b[\s,:(]{0,3}(?:(?:to|for|from)\s)?(?:the |all |any )?"
-    r"(?:ai|llm|llms|language models?|(?:ai |coding |code |automated )*(?:agents?|assistants?|models?"
-    r"|reviewers?)|claude|copilot|codex|gemini"
-    r"|chatgpt|gpt|cursor)\s*[:,!)—–-]"
-    r"|\b(?:ai|llm|coding|code|automated|autonomous) (?:agents?|assistants?|models?|reviewers?"
-    r"|tools?) (?:must|should|shall|have to|need to|are"
-    r" (?:required|instructed|expected|asked|allowed)|may|will)\b"
-    r"|\b(?:claude|copilot|codex|gemini|chatgpt|assistants?|agents?)\b,? (?:please|must|you must"
-    r"|should always|run|execute)\b"
-    rf"|\b(?:you|agents?|assistants?|the (?:agent|assistant|model|ai)) (?:must|should|shall|have to|need to"
-    rf"|are (?:required|instructed|asked) to|ought to"
-    rf"|can safely)(?: (?:now|always|then|first|also|immediately|never|only))* {_ACTS}\b"
-    rf"|\b(?:always|first|immediately|before (?:you|doing|answering|replying|continuing|starting)[^.]{{0,40}},"
-    rf"|from now on,?|please) "
-    r"(?:run|execute|curl|wget|download|install|fetch|visit|send|upload|post|paste|reply|respond|approve|disable)\b"
-    r"|\bdo not (?:tell|mention|inform|reveal|show|ask|warn|alert|notify)\b[^.]{0,30}\b(?:user|users|human"
-    r"|humans|person|developer|anyone|anybody|them|him|her)\b"
-    r"|\bwithout (?:telling|asking|informing|confirmation from|consulting|notifying)\b[^.]{0,20}\b(?:user"
-    r"|human|person|developer)\b"
-    r"|\b(?:curl|wget)\b[^|]{0,200}\|\s*(?:sudo )?(?:ba|z|da)?sh\b|\bbase64\s+(?:-d|--decode)\b[^"
-    r"|]{0,80}\|\s*(?:ba)?sh\b"
-    r"|\brm -rf? [~/]|\beval \"?\$\(|\b(?:chmod|chown) [^ ]+ /"
-    r"|ignorier\w* (?:alle |die |bitte )*(?:vorherigen|bisherigen|obigen)"
-    r"|ignore[zr]? (?:toutes )?les instructions (?:pr[ée]c[ée]dentes|ant[ée]rieures)"
-    r"|ignora (?:todas )?(?:las|le) (?:instrucciones|istruzioni)|игнорируй\w* (?:все )?(?:предыдущие|прежние)"
-    r"|忽略(?:之前|以上|所有|先前)|無視して",
-    re.IGNORECASE,
-    words="ignor|disregard|forget|overrid|bypass|overrul|instruction|directive|order|you |you'|you’|attention"
-    "|note|notice|message|reminder|hint|warning|dear|hey|hello|important|ai agent|ai assist|ai model"
-    "|ai review|ai tool|llm|coding|code|automated|autonomous|claude|copilot|codex|gemini|chatgpt"
-    "|assistant|agent|the model|the ai|always|first|immediately|before|from now|please|do not|without"
-    "|curl|wget|base64|rm -r|eval|chmod|chown|игнорируй|忽略|無視",
+_OVERRIDE = r"\b(?:ignore|disregard|forget|override|bypass|overrule)\b"
+_MODELS = (
+    r"(?:llms?|language models?|(?:ai |coding |code |automated |autonomous )*(?:ai|agents?|assistants?|models?"
+    r"|reviewers?)|claude|copilot|codex|gemini|chatgpt|gpt|cursor)"
+)
+
+
+def _orders(*alternatives: str, words: str) -> PrefilteredRegex:
+    return PrefilteredRegex("|".join(alternatives), re.IGNORECASE, words=words)
+
+
+_ORDERS = (
+    # One that overrides others.
+    _orders(
+        rf"{_OVERRIDE}[^.;]{{0,40}}\b(?:previous|prior|above|earlier|preceding|foregoing|existing|other|all|any|your|these"
+        r"|system)\b[^.;]{0,30}\b(?:instructions?|rules?|prompts?|guidelines?|directives?|orders?|context|polic(?:y|ies)"
+        r"|constraints?|safety|messages?)\b",
+        rf"{_OVERRIDE}[^.;]{{0,20}}\b(?:instructions?|rules?|prompts?|guidelines?)\b[^.;]{{0,20}}"
+        r"\b(?:above|before|earlier|so far|previously)\b",
+        r"ignorier\w* (?:alle |die |bitte )*(?:vorherigen|bisherigen|obigen)",
+        r"ignore[zr]? (?:toutes )?les instructions (?:pr[ée]c[ée]dentes|ant[ée]rieures)",
+        r"ignora (?:todas )?(?:las|le) (?:instrucciones|istruzioni)",
+        r"игнорируй\w* (?:все )?(?:предыдущие|прежние)|忽略(?:之前|以上|所有|先前)|無視して",
+        words="ignor|disregard|forget|overrid|bypass|overrul|игнорируй|忽略|無視",
+    ),
+    _orders(
+        r"\b(?:new|updated|real|actual|secret|hidden|following) (?:system )?(?:instructions?|directives?|orders?)\s*"
+        r"(?::|for (?:you|the))",
+        words="instruction|directive|order",
+    ),
+    # One that is given to a model.
+    _orders(
+        r"\byou (?:are|act|behave|will be)(?: now| no longer)? (?:a|an|in|as|the)\b[^.]{0,30}"
+        r"\b(?:assistant|agent|model|ai|mode|bot|root|admin|dan)\b",
+        rf"\b(?:if|when|since|as) you(?:'re|’re| are) (?:an? )?{_MODELS}\b",
+        words="you",
+    ),
+    _orders(
+        r"\b(?:attention|note|notice|message|instructions?|reminder|hint|warning|dear|hey|hello|important)\b[\s,:(]{0,3}"
+        rf"(?:(?:to|for|from)\s)?(?:the |all |any )?{_MODELS}\s*[:,!)—–-]",
+        rf"\b{_MODELS},? (?:please|must|you must|should|shall|have to|need to|are (?:required|instructed|expected|asked"
+        r"|allowed)|may|will) ",
+        r"\b(?:claude|copilot|codex|gemini|chatgpt|assistants?|agents?),? (?:run|execute)\b",
+        words="llm|language model|ai|agent|assistant|model|reviewer|claude|copilot|codex|gemini|gpt|cursor",
+    ),
+    _orders(
+        r"\b(?:you|agents?|assistants?|the (?:agent|assistant|model|ai)) (?:must|should|shall|have to|need to|ought to"
+        r"|are (?:required|instructed|asked) to|can safely)(?: (?:now|always|then|first|also|immediately|never|only))* "
+        rf"{_ACTS}\b",
+        words="must|should|shall|to |can safely",
+    ),
+    # What to do, or not to tell.
+    _orders(
+        r"\b(?:always|first|immediately|before (?:you|doing|answering|replying|continuing|starting)[^.]{0,40},"
+        r"|from now on,?|please) (?:run|execute|curl|wget|download|install|fetch|visit|send|upload|post|paste|reply"
+        r"|respond|approve|disable)\b",
+        words="always|first|immediately|before|from now|please",
+    ),
+    _orders(
+        r"\bdo not (?:tell|mention|inform|reveal|show|ask|warn|alert|notify)\b[^.]{0,30}"
+        r"\b(?:users?|humans?|person|developer|anyone|anybody|them|him|her)\b",
+        r"\bwithout (?:telling|asking|informing|confirmation from|consulting|notifying)\b[^.]{0,20}"
+        r"\b(?:user|human|person|developer)\b",
+        words="do not|without",
+    ),
+    _orders(
+        r"\b(?:curl|wget)\b[^|]{0,200}\|\s*(?:sudo )?(?:ba|z|da)?sh\b",
+        r"\bbase64\s+(?:-d|--decode)\b[^|]{0,80}\|\s*(?:ba)?sh\b",
+        r"\brm -rf? [~/]|\beval \"?\$\(|\b(?:chmod|chown) [^ ]+ /",
+        words="curl|wget|base64|rm -r|eval|chmod|chown",
+    ),
 )
 # Role marks of a conversation at the start of a line; `system: restart on failure` is an ordinary subject.
 _ROLE = lazy_regex(
@@ -97,7 +117,18 @@ def is_hostile(text: str) -> bool:
             return True
     if not _is_unmarked(text) and any(why_line_refused(line) for line in text.split("\n")):
         return True
-    return imitates(plain) or bool(_ORDERS.search(" ".join(plain.split())) or _ROLE.search(plain))
+    return imitates(plain) or _ROLE.search(plain) is not None or _orders_reader(plain)
+
+
+def _orders_reader(text: str) -> bool:
+    line = fold_case(" ".join(text.split()))  # once, not for each pattern
+    for order in _ORDERS:
+        for word in order.words:
+            if word in line:
+                if order.pattern.search(line):
+                    return True
+                break
+    return False
 
 
 def _is_unmarked(text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from holdfast.hooks import prefilter, trace
+from holdfast.hooks import trace
 from holdfast.hooks.host_protocol import READ
 
 TYPE_CHECKING = False  # importing it from `typing` would load that module
@@ -81,7 +81,7 @@ def _chosen(
 def _was_told(memory: str, call: HostCall, path: str) -> bool:
     line = _told_line(call, path)
     try:
-        with open(prefilter.told_file(memory, call.text("session_id")), "rb") as file:
+        with open(trace.files_told(memory, call.text("session_id")), "rb") as file:
             return line in file.read().split(b"\n")
     except OSError:
         return False
@@ -89,7 +89,7 @@ def _was_told(memory: str, call: HostCall, path: str) -> bool:
 
 def _keep(memory: str, call: HostCall, path: str) -> None:
     """Notes a file, so that its next reading costs nothing."""
-    name = prefilter.told_file(memory, call.text("session_id"))
+    name = trace.files_told(memory, call.text("session_id"))
     trace.make_folder(os.path.dirname(name))
     trace.append(name, _told_line(call, path) + b"\n", MOST_LISTED)
 
@@ -97,11 +97,3 @@ def _keep(memory: str, call: HostCall, path: str) -> None:
 def _told_line(call: HostCall, path: str) -> bytes:
     slashed = path.replace("\\", "/").lstrip("/").replace("\n", " ")
     return f"{call.text('agent_id')}\t/{slashed}".encode("utf-8", "replace")
-
-
-def forget(memory: str, session: str) -> None:
-    """After a compaction, which removes the lines, each file may be told about again."""
-    try:
-        os.unlink(prefilter.told_file(memory, session))
-    except OSError:
-        pass

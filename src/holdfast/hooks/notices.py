@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     Line = tuple[str, str]  # text and reason
 
-SAID = "said"  # a folder of the memory: notices already shown
 MOST_NAMED = 4
 LARGEST = 256 * 1024  # bytes of a file whose content is compared
 
@@ -48,18 +47,18 @@ def _alerts(prepared: Prepared, call: Call, found: Place) -> list[Line]:
     for alert in loads(prepared.meta["alerts"]):
         if alert["session"] == session:
             beyond.append(alert["text"])
-        elif not alert["session"] and _first(found, alert["key"]):
+        elif not alert["session"] and is_new(found, alert["key"]):
             lines.append((alert["text"], "a budget of the personal configuration is used up"))
-    if beyond and _first(found, f"{trace.session_name(session)}.beyond"):
+    if beyond and is_new(found, f"{trace.session_name(session)}.beyond"):
         lines.insert(
             0, (f"this session: {'; '.join(beyond)}", "it is beyond nine of ten sessions of its like")
         )
     return lines
 
 
-def _first(found: Place, name: str) -> bool:
+def is_new(found: Place, name: str) -> bool:
     """Whether this notice is new. Of several concurrent hooks only one gets True."""
-    folder = os.path.join(found.memory, SAID)
+    folder = os.path.join(found.memory, trace.SAID)
     trace.make_folder(folder)
     safe = "".join(
         sign if sign.isascii() and (sign.isalnum() or sign in ".-") else "-" for sign in name[:120]

@@ -12,7 +12,6 @@ from holdfast.core import place
 from holdfast.hooks import host_protocol, trace
 
 NAME = "hot.words"  # lines: `=piece` for commands, `/folder/name` for files, `//name` for those at the top
-TOLD = ".files"  # what follows a session's name in the folder of notices: the files that it was told about
 _RESPONSE = b'"tool_response"'
 _NESTED = b'"{\\"'  # arguments that are JSON in a string
 
@@ -58,17 +57,13 @@ def _is_hot(path: bytes, words: bytes) -> bool:
 def _is_told(path: bytes, asked: bytes, memory: str) -> bool:
     """Whether the session was told about a file whose path ends so."""
     try:
-        with open(told_file(memory, _text(asked, host_protocol.SESSIONS)), "rb") as file:
+        with open(trace.files_told(memory, _text(asked, host_protocol.SESSIONS)), "rb") as file:
             told = file.read()
     except OSError:
         return False
     agent = _text(asked, (b'"agent_id"',)).encode() + b"\t"
     end = b"/" + path.replace(b"\\\\", b"/").lstrip(b"/")
     return any(line.startswith(agent) and line.endswith(end) for line in told.split(b"\n"))
-
-
-def told_file(memory: str, session: str) -> str:
-    return os.path.join(memory, "said", trace.session_name(session) + TOLD)
 
 
 def _text(asked: bytes, keys: tuple[bytes, ...]) -> str:

@@ -51,6 +51,8 @@ def respond(
         wanted = False
         if not no_inject:
             try:
+                if not stale:
+                    prepared = _as_edited(prepared, found, env, until)
                 answer, wanted = _prompt(prepared, call, found, stale)
                 answer = _noticed(answer, prepared, call, found)
             except Exception as error:  # the prompt continues, and the unreadable file is prepared again
@@ -101,22 +103,29 @@ def _opened(
 
 
 def _renewed(prepared: Prepared, found: Place, env: dict[str, str], until: float, crashed: bool) -> Prepared:
-    """Prepares again if current.md was edited by hand, or on a new day, because old state is marked as old.
+    """Prepares again if the memory was edited by hand, or on a new day, because old state is marked as old.
 
     If a session ended without a stop event, it is captured first: this session continues from what it left.
     """
     today = prepared.meta.get("prepared", "")[:10] == time.strftime("%Y-%m-%d", time.gmtime())
-    if (
-        not crashed
-        and today
-        and prepared.meta.get("current") == place.stamp(os.path.join(found.memory, "current.md"))
-    ):
-        return prepared
+    if not crashed and today:
+        return _as_edited(prepared, found, env, until)
     from holdfast.hooks.rebuild import prepare_now
 
     if not prepare_now(found, until, env, *([] if crashed else ["prepare"])):
         return prepared  # an old file is better than none
     return type(prepared)(found.memory)
+
+
+def _as_edited(prepared: Prepared, found: Place, env: dict[str, str], until: float) -> Prepared:
+    """Prepares again if a person changed the memory: what they write counts at the next prompt."""
+    from holdfast.hooks.hand_edits import changed
+
+    if not changed(prepared, found):
+        return prepared
+    from holdfast.hooks.rebuild import prepare_now
+
+    return type(prepared)(found.memory) if prepare_now(found, until, env, "prepare") else prepared
 
 
 def _why_not(stale: bool, no_inject: bool) -> str:

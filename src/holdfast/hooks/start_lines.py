@@ -45,9 +45,7 @@ def choose(prepared: Prepared, memory: str, payload: dict[str, object], branch: 
     session_id = payload.get("session_id")
     session = session_id if isinstance(session_id, str) else ""
     if source == "compact":
-        from holdfast.hooks.file_moment import forget
-
-        forget(memory, session)
+        _forget_files(memory, session)
         return _compacted(prepared, session, branch)
     if source == "resume":
         return _resumed(prepared, memory, payload, session, branch)
@@ -56,6 +54,14 @@ def choose(prepared: Prepared, memory: str, payload: dict[str, object], branch: 
     heard = trace.heard(memory, session) if lines and not payload.get("anew") else set()
     new = [line for line in lines if line[0] not in heard]
     return Told(new, "this session was told all of it already" if lines else "nothing is known here yet")
+
+
+def _forget_files(memory: str, session: str) -> None:
+    """A compaction removes the lines about files, so each file may be told about again."""
+    try:
+        os.unlink(trace.files_told(memory, session))
+    except OSError:
+        pass
 
 
 def _compacted(prepared: Prepared, session: str, branch: str) -> Told:

@@ -27,6 +27,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 CLAIMS = "claims"  # a folder of the memory, with an empty file for each text that a hook is injecting
 HELD_S = 3.0  # no hook lives longer: a later one has read the trace
 CLAIMED = "another hook of this agent says it at this moment"
+SAID = "said"  # a folder of the memory: what was shown already
 SEEN = "seen"  # a folder of the memory: the state when each session began
 REST_S = 300.0  # seconds between two checks for changes
 
@@ -335,6 +336,11 @@ def _cleared(path: str) -> bool:
 
 def _is_held(path: str) -> bool:
     return abs(time.time() - os.stat(path).st_mtime) < HELD_S
+
+
+def files_told(memory: str, session: object) -> str:
+    """The list of files that a session was told about, for `hooks/prefilter.py`."""
+    return os.path.join(memory, SAID, session_name(session) + ".files")
 
 
 def seen(memory: str, call: Call) -> str:

@@ -180,10 +180,9 @@ def source_of(commit: Commit, place: CommitText) -> Source | None:
 
 def _is_worth_telling(quotation: Quotation, title: str) -> bool:
     """Not if it repeats the title, gives orders, or only describes an upkeep of documents and tools."""
-    new = words_of(quotation.text) - words_of(title)
-    if len(new) < 2 or is_hostile(quotation.text):
+    if _UPKEEP.match(title) and quotation.worth <= _LEAST_OF_UPKEEP:
         return False
-    return not _UPKEEP.match(title) or quotation.worth > _LEAST_OF_UPKEEP
+    return len(words_of(quotation.text) - words_of(title)) >= 2 and not is_hostile(quotation.text)
 
 
 def source_id(sha: str) -> str:

@@ -387,8 +387,11 @@ def _packed(group: list[Paragraph], title: str, least: float) -> Iterator[Quotat
         # What goes on inside an item needs no introduction again, unless that one says that it is not so.
         if first.lead and (chunk[0].is_start or _NEGATES.search(first.lead)):
             text = f"{first.lead} {text}"
-        worth = max(worth_of(title, part) for part in texts)
-        if content_words(text) >= _LEAST_WORDS - is_weighty(text) and (worth >= least or is_weighty(text)):
+        weighty = is_weighty(text)
+        if content_words(text) < _LEAST_WORDS - weighty:
+            continue
+        worth = worth_of(title, text)
+        if worth >= least or weighty:
             yield Quotation(text, chunk[0].line, first.heading, round(worth, 2))
 
 

@@ -193,6 +193,7 @@ class Scene:
             yield f"plan approved {self._messages[number].approved}"
 
 
+@lru_cache(maxsize=20_000)
 def _folded(token: str) -> str:
     if token[0].isdigit():
         return f"0{min(len(token), 4)}"

@@ -1,0 +1,75 @@
+"""Notices that a person changed the memory since it was prepared, so that it counts at the next prompt.
+
+The application notes which folders it read and the sizes and times of their files; a hook compares them, which takes
+a look at each file and no more.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False  # importing it from `typing` would load that module
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from holdfast.core.place import Place
+    from holdfast.hooks.prepared import Prepared
+
+FOLDERS, MARK = "hand_folders", "hand"  # in `meta`: folders, one per line; the mark of their files
+_MOST = 2_000  # files of one folder
+
+
+def mark_of(folders: Iterable[str]) -> str:
+    """A text that changes when a markdown file in one of these folders is added, changed or removed."""
+    from binascii import crc32
+
+    checksum = count = 0
+    for folder in folders:
+        try:
+            with os.scandir(folder) as entries:
+                files = sorted((entry.name, entry) for entry in entries if entry.name.endswith(".md"))
+        except OSError:
+            continue
+        for name, entry in files[:_MOST]:
+            try:
+                status = entry.stat()
+            except OSError:
+                continue
+            line = f"{folder}/{name} {status.st_size}:{status.st_mtime_ns}\n"
+            checksum = crc32(line.encode("utf-8", "surrogateescape"), checksum)
+            count += 1
+    return f"{count}:{checksum:x}"
+
+
+def changed(prepared: Prepared, found: Place) -> bool:
+    """Whether the memory is not as it was prepared, and nobody has begun to prepare it again."""
+    folders = prepared.meta.get(FOLDERS)
+    if not folders:  # prepared by an older version
+        return False
+    mark = mark_of(folders.split("\n"))
+    if mark == prepared.meta.get(MARK) or _is_being_captured(found.memory):
+        return False
+    from holdfast.hooks.notices import is_new
+
+    return is_new(
+        found, f"hand.{mark.replace(':', '.')}"
+    )  # a file that cannot be prepared must not delay each prompt
+
+
+def _is_being_captured(memory: str) -> bool:
+    """Whether a child writes the memory at this moment: it prepares when it is done."""
+    try:
+        import fcntl
+    except ImportError:
+        return False
+    try:
+        descriptor = os.open(os.path.join(memory, "locks", "capture.lock"), os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return False
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
