@@ -91,7 +91,7 @@ def shop(repo: Path, tmp_path: Path) -> Enabled:
 def test_a_prompt_that_is_told_files_loads_what_judges_ranks_and_says(shop: Enabled) -> None:
     hook = Loaded(shop, "UserPromptSubmit", prompt="Fix the refund: its total ignores the voucher")
     assert hook.answered
-    assert hook.ours == POINTED
+    assert hook.ours - {"meaning"} == POINTED | {"telling"}
     assert hook.rest & HEAVY == set()
 
 
@@ -101,7 +101,7 @@ def test_a_prompt_that_is_told_files_loads_what_judges_ranks_and_says(shop: Enab
 def test_a_prompt_that_is_not_work_on_code_loads_nothing_that_ranks(shop: Enabled, prompt: str) -> None:
     hook = Loaded(shop, "UserPromptSubmit", prompt=prompt)
     assert not hook.answered
-    assert hook.ours - {"classify_abroad"} == SILENT
+    assert hook.ours - {"classify_abroad", "meaning", "start_lines", "words"} == SILENT - {"start_lines", "words"} | {"telling"}
     assert hook.rest & HEAVY == set()
 
 

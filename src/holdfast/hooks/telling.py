@@ -12,7 +12,6 @@ import math
 import os
 
 from holdfast.core.words import words
-from holdfast.hooks.meaning import cosine, vector_of
 from holdfast.hooks.start_lines import count_tokens
 
 TYPE_CHECKING = False  # importing it from `typing` would load that module
@@ -168,6 +167,8 @@ class Telling:
 
     def _close(self, scores: dict[int, float], total: float) -> list[Found]:
         """The best sources of each kind, with how close together the words of the prompt stand in them."""
+        from holdfast.hooks.meaning import vector_of
+
         found: list[Found] = []
         self._meaning = vector_of(without_addresses(self._prompt))
         looked = {"session": 0, "commit": 0, "document": 0}
@@ -202,6 +203,8 @@ class Telling:
         return everywhere is not None and everywhere <= self._now
 
     def _weighed(self, row: Row, score: float, total: float) -> Found:
+        from holdfast.hooks.meaning import cosine
+
         asked = self.weights
         turns = [asked.keys() & turn.split(" ") for turn in row[9].split("\n")]
         close = 0.0

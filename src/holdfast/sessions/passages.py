@@ -83,7 +83,7 @@ def _best(passages: Sequence[Passage], most: int) -> list[Passage]:
 def _with_question(judged: _Judged, questions: dict[int, str], least: float) -> _Judged | None:
     """The sentence, with the question if it is a short answer; None if it is not worth keeping."""
     sentence = judged.sentence
-    if sentence.text.endswith(ASKS):
+    if sentence.text.endswith(ASKS) or not taken_apart(sentence.text).content:
         return None
     if sentence.by == "user" and not sentence.place and len(taken_apart(sentence.text).content) < _TERSE:
         judged = _Judged(sentence, judged.judgement, questions.get(sentence.message - 1, ""))
