@@ -101,7 +101,10 @@ def test_a_prompt_that_is_told_files_loads_what_judges_ranks_and_says(shop: Enab
 def test_a_prompt_that_is_not_work_on_code_loads_nothing_that_ranks(shop: Enabled, prompt: str) -> None:
     hook = Loaded(shop, "UserPromptSubmit", prompt=prompt)
     assert not hook.answered
-    assert hook.ours - {"classify_abroad", "meaning", "start_lines", "words"} == SILENT - {"start_lines", "words"} | {"telling"}
+    assert hook.ours - {"classify_abroad", "meaning", "start_lines", "words"} == SILENT - {
+        "start_lines",
+        "words",
+    } | {"telling"}
     assert hook.rest & HEAVY == set()
 
 

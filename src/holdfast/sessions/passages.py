@@ -23,6 +23,7 @@ LONGEST = 60  # tokens of a passage
 LONGEST_SUBJECT = 24  # tokens of the question that a passage answers
 _TERSE, _TERSE_QUESTION = 8, 3  # content words of an answer that needs its question, and of a question
 _LESS_WITH_QUESTION = 0.6
+_FEWEST = 3  # content words of a sentence without a number that can say something by itself
 # What a passage of this kind is worth beside a decision: reasons and results help less than what holds.
 _KINDS = {"decision": 1.0, "rule": 1.0, "preference": 1.0, "answer": 0.7, "dead_end": 0.7, "cause": 0.55}
 _OTHER_KIND = 0.5
@@ -83,10 +84,13 @@ def _best(passages: Sequence[Passage], most: int) -> list[Passage]:
 def _with_question(judged: _Judged, questions: dict[int, str], least: float) -> _Judged | None:
     """The sentence, with the question if it is a short answer; None if it is not worth keeping."""
     sentence = judged.sentence
-    if sentence.text.endswith(ASKS) or not taken_apart(sentence.text).content:
+    words = taken_apart(sentence.text)
+    if sentence.text.endswith(ASKS):
         return None
-    if sentence.by == "user" and not sentence.place and len(taken_apart(sentence.text).content) < _TERSE:
+    if sentence.by == "user" and not sentence.place and len(words.content) < _TERSE:
         judged = _Judged(sentence, judged.judgement, questions.get(sentence.message - 1, ""))
+    if len(words.content) < _FEWEST and not words.numbers and not judged.question and sentence.text.isascii():
+        return None
     needed = least * (_LESS_WITH_QUESTION if judged.question else 1.0)
     return judged if judged.worth >= needed else None
 
