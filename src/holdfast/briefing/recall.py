@@ -6,7 +6,7 @@ question about design needs decisions and history. Lines below the threshold are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -29,9 +29,11 @@ from holdfast.memory.current_digest import done_line, step_line, todo_line, with
 from holdfast.model.ledger import Kind
 from holdfast.model.line import Line
 from holdfast.model.search import Hit
+from holdfast.model.statement import Statement, decoded
 from holdfast.search import FLOOR
 from holdfast.search.lexical import says_something
 from holdfast.search.periods import period_in
+from holdfast.search.terms import value_of
 from holdfast.sessions.kind import explain_kind
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project, branch_of
@@ -90,6 +92,8 @@ def recall(machine: Machine, project: Project, task: str, budget: int = BUDGET) 
     weights = weights_for(task, judgement.kind)
     own_hits = _that_speak(task, _that_count(machine, project, found_hits))
     first = first_for(task, judgement.kind, own_hits)
+    if not (period and period.is_all):
+        own_hits = without_siblings(own_hits, weights, first)
     ranked = sorted(
         own_hits, key=lambda hit: (hit.id not in first, -hit.score * weights.get(sort_of(hit), 1.0))
     )
@@ -193,7 +197,8 @@ def _files(machine: Machine, project: Project, task: str, budget: int, least: fl
 
 
 def _that_count(machine: Machine, project: Project, hits: Sequence[Hit]) -> list[Hit]:
-    """Removes dismissed hits, and lessons that are candidates, muted or stale: only search shows them."""
+    """Removes what only search shows: dismissed and replaced statements, and lessons that do not count now."""
+    hits = [hit for hit in hits if not _is_replaced(hit)]
     dismissed = (
         memory_of(machine, project).dismissed() if any(hit.id[:2] in _NOTED for hit in hits) else set()
     )
@@ -204,6 +209,11 @@ def _that_count(machine: Machine, project: Project, hits: Sequence[Hit]) -> list
 
     lesson_ids = lessons_told(machine, project)
     return [hit for hit in hits if hit.kind != "lesson" or hit.id in lesson_ids]
+
+
+def _is_replaced(hit: Hit) -> bool:
+    statement = decoded(hit.data)
+    return isinstance(statement, Statement) and statement.status in ("superseded", "retired")
 
 
 def _that_speak(task: str, hits: Sequence[Hit]) -> list[Hit]:
@@ -221,6 +231,31 @@ def _that_speak(task: str, hits: Sequence[Hit]) -> list[Hit]:
     return [hit for hit in hits if not is_chance(hit)]
 
 
+def without_siblings(
+    hits: Sequence[Hit], weights: Mapping[str, float] | None = None, needed: Collection[str] = ()
+) -> list[Hit]:
+    """Removes what shares the subject of the best hit and answers something else; `needed` are ids that stay.
+
+    That is a hit that fits less than half as well, and one that has only some of the best hit's words and fits clearly
+    worse. A hit with a word that the best one lacks may answer another part of the task.
+    """
+
+    def value(hit: Hit) -> float:
+        return value_of(hit.score) * (weights or {}).get(sort_of(hit), 1.0)
+
+    best = max(hits, key=value, default=None)
+    if best is None:
+        return []
+    most, words = value(best), set(best.grounds.words)
+
+    def answers(hit: Hit) -> bool:
+        least = _LEAST_SIBLING if set(hit.grounds.words) < words else _LEAST
+        return hit.id in needed or value(hit) >= least * most
+
+    return [hit for hit in hits if answers(hit)]
+
+
+_LEAST, _LEAST_SIBLING = 0.5, 0.7  # of the best hit's value
 _NOTED = ("X-", "N-")  # these are in the log, which is never rewritten
 
 
