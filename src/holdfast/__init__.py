@@ -6,7 +6,17 @@ TYPE_CHECKING = False  # hooks load this file: the module of that name would hav
 if TYPE_CHECKING:
     from holdfast.api import Briefing, Hit, HoldfastError, ImportReport, LedgerEntry, Memory, open
 
-__all__ = ["Briefing", "Hit", "HoldfastError", "ImportReport", "LedgerEntry", "Memory", "__version__", "open"]
+__all__ = [
+    "Brief",
+    "Briefing",
+    "Hit",
+    "HoldfastError",
+    "ImportReport",
+    "LedgerEntry",
+    "Memory",
+    "__version__",
+    "open",
+]
 
 
 def __getattr__(name: str) -> object:

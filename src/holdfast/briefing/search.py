@@ -64,7 +64,7 @@ _MOST_REPEATED = 20
 _MOST_OF_PERIOD = 300
 _NAMED = 2.0  # the same score as for a query with a chunk's id
 _OF_PERIOD = {"session": 8.0, "D-": 2.0, "Q-": 1.5}
-KINDS = ("state", "history", "fact", "question", "lesson", "knowledge", "ledger")
+KINDS = ("state", "history", "decision", "fact", "question", "lesson", "knowledge", "ledger")
 
 
 def search(
