@@ -64,7 +64,7 @@ def with_sessions(text: str, new: Iterable[SessionPassages], dismissed: Collecti
         bullets = _bullets(lines[start:end], section.session) if start >= 0 else ()
         known = {passage.id for _, passage in bullets if passage}
         added = [
-            f"- {md.PASSAGE.render(passage, {'session': section.session})}"
+            f"- {md.PASSAGE.render(replace(passage, session=''))}"
             for passage in section.passages
             if passage.id not in known and passage.id not in dismissed
         ]
