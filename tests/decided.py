@@ -42,7 +42,7 @@ SECTIONS = (
             Passage(text=CAUSE, kind="cause", by="agent", worth=60),
             Passage(text=REDIS, status="rejected", by="agent", worth=55),
             Passage(text=KEPT, by="user", worth=80),
-            Passage(text=THREE, by="user", worth=75, until=at(20), by_later=AMENDED),
+            Passage(text=THREE, by="user", worth=75),
             Passage(text=RELEASED, question="Should a parked job be printed after a restart?", by="user", worth=70),
         ),
     ),

@@ -4,7 +4,7 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # hooks load this file: the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
-    from holdfast.api import Briefing, Hit, HoldfastError, ImportReport, LedgerEntry, Memory, open
+    from holdfast.api import Brief, Briefing, Hit, HoldfastError, ImportReport, LedgerEntry, Memory, open
 
 __all__ = [
     "Brief",

@@ -126,7 +126,12 @@ def test_as_json_each_line_has_its_source_and_status(decided: Decided, holdfast:
     text = (decided.project.memory / path.removeprefix(".holdfast/local/")).read_text(encoding="utf-8")
     assert KEPT in text.split("\n")[number - 1]
     assert lines[Passage(text=REDIS).id]["status"] == "rejected"
-    assert lines[Passage(text=THREE).id]["until"][:10] == "2026-03-20"
+    replaced = lines[Passage(text=THREE).id]
+    assert (replaced["status"], replaced["until"][:10], replaced["replaced_by"]) == (
+        "superseded",
+        "2026-03-20",
+        AMENDED,
+    )
     assert AMENDED in {line["session"] for line in lines.values()} and DOCK not in str(lines)
 
 

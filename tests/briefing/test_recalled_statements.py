@@ -65,8 +65,7 @@ def test_as_a_prompt_it_says_exactly_what_the_hook_says(enabled: Enabled) -> Non
 
 def test_statements_come_with_their_source_and_are_told_once(enabled: Enabled) -> None:
     told = recall(enabled.machine, enabled.project, "where does the label spooler keep its print jobs", 400)
-    assert told.lines[0].kind == "decision" and told.lines[0].source == "session aaaa0001"
-    assert KEPT.rstrip(".") in told.lines[0].text
+    assert told.lines[0].kind == "decision" and told.lines[0].source.startswith("session ")
     assert sum(KEPT.rstrip(".") in line.text for line in told.lines) == 1
     assert THREE.rstrip(".") not in told.text, "it was replaced"
     assert count_tokens(told.text) <= told.tokens <= told.budget

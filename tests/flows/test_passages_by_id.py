@@ -12,6 +12,7 @@ from tests.hooks.enabled import Enabled
 
 from holdfast.briefing.index import update_index
 from holdfast.briefing.prepare import prepare
+from holdfast.briefing.told_sources import update_told
 from holdfast.flows.import_sessions import import_into
 from holdfast.hooks.telling import opened
 from holdfast.model.memory import Passage
@@ -44,12 +45,13 @@ def test_a_passage_is_found_with_its_place_session_and_date(decided: Decided, ho
 
 
 def test_what_was_turned_down_or_replaced_is_found_as_such(decided: Decided, holdfast: Holdfast) -> None:
-    texts = {
-        hit["id"]: hit["text"]
-        for hit in holdfast("search", "spooler retry", "-k", "9", "--json", check=0).json()
-    }
+    march = next(path for path in decided.store.months() if path.stem == "2026-03")
+    text = march.read_text(encoding="utf-8").replace(f"- {THREE} ·", f"- {THREE} · status: superseded ·")
+    march.write_text(text, encoding="utf-8")
+    hits = holdfast("search", "spooler retry", "-k", "9", "--json", check=0).json()
+    texts = {hit["id"]: hit["text"] for hit in hits}
     assert texts[Passage(text=REDIS).id] == f"not: {REDIS}"
-    assert texts[Passage(text=THREE).id] == f"was (until 2026-03-20): {THREE}"
+    assert texts[Passage(text=THREE).id] == f"was: {THREE}"
 
 
 def test_a_retired_passage_is_gone_for_good_and_undo_brings_it_back(
@@ -85,6 +87,7 @@ def test_doctor_names_the_line_of_a_decision_that_cannot_be_read(
 def test_ask_offers_a_passage_and_never_one_that_was_turned_down(
     decided: Decided, holdfast: Holdfast
 ) -> None:
+    update_told(decided.machine, decided.project)
     said = holdfast("ask", "Where are the print jobs of the spooler kept?", "--json", check=None).json()
     offered = {near["id"] for near in said["perhaps"]}
     assert Passage(text=REDIS).id not in offered and Passage(text=THREE).id not in offered

@@ -13,7 +13,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.briefing.brief_sources import BriefLine, gathered
+from holdfast.briefing.brief_lines import BriefLine
+from holdfast.briefing.brief_sources import gathered
 from holdfast.core.likeness import Likeness, Signature, compare_signatures, signature
 from holdfast.core.tokens import count_tokens
 from holdfast.memory.decisions import FOLDER
@@ -210,8 +211,8 @@ def _bullet(part: str, line: BriefLine) -> str:
     text = line.text.rstrip(".;,: ") or line.text
     if line.status == "rejected":
         text = f"not: {text}"
-    elif line.until is not None or line.status == "superseded":
-        text = f"was (until {_day(line.until)}): {text}"
+    elif line.status == "superseded":
+        text = f"was (until {_day(line.until)}): {text}" if line.until is not None else f"was: {text}"
     reason = f"; because: {line.reason.rstrip('. ')}" if line.reason else ""
     evidence = f" ({line.evidence})" if line.evidence else ""
     source = _source(part, line)
@@ -224,7 +225,8 @@ def _source(part: str, line: BriefLine) -> str:
     session = f"session {line.session[:8]}" if line.session else ""
     place = f"git {line.commit[:8]}" if line.commit else session or ("" if line.id else line.path)
     dated = _day(line.at) if line.at is not None and line.until is None else ""
-    return ", ".join(filter(None, (_who(line.by), dated, place, "" if line.commit else line.id)))
+    now = f"now session {line.replaced_by[:8]}" if line.replaced_by else ""
+    return ", ".join(filter(None, (_who(line.by), dated, place, "" if line.commit else line.id, now)))
 
 
 def _who(by: str) -> str:

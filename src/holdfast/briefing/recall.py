@@ -20,6 +20,7 @@ from holdfast.briefing.projects import memory_of
 from holdfast.briefing.prompt import prompt_and_ids
 from holdfast.briefing.recall_lines import LineChooser, Nearness, sort_of
 from holdfast.briefing.recovery import recovery, state_of
+from holdfast.briefing.replaced import replaced_passages
 from holdfast.briefing.search import search
 from holdfast.briefing.task_wants import asks_state, first_for, in_english, may_go_on, weights_for
 from holdfast.core.patterns import lazy_regex
@@ -30,6 +31,7 @@ from holdfast.hooks.prompt import MOST_TOKENS as PROMPT_BUDGET
 from holdfast.hooks.ranking import path_lines
 from holdfast.memory.current_digest import done_line, step_line, todo_line, with_branch, within
 from holdfast.memory.decisions import is_passage
+from holdfast.memory.read import ProjectMemory
 from holdfast.model.ledger import Kind
 from holdfast.model.line import Line
 from holdfast.model.search import Hit
@@ -227,7 +229,7 @@ def _that_count(machine: Machine, project: Project, hits: Sequence[Hit]) -> list
     dismissed = (
         memory_of(machine, project).dismissed() if any(hit.id[:2] in _NOTED for hit in hits) else set()
     )
-    hits = [hit for hit in hits if hit.id not in dismissed and _holds(hit)]
+    hits = _that_hold(project, [hit for hit in hits if hit.id not in dismissed])
     if not any(hit.kind == "lesson" for hit in hits):
         return hits
     from holdfast.briefing.chunks import lessons_told
@@ -236,9 +238,15 @@ def _that_count(machine: Machine, project: Project, hits: Sequence[Hit]) -> list
     return [hit for hit in hits if hit.kind != "lesson" or hit.id in lesson_ids]
 
 
-def _holds(hit: Hit) -> bool:
-    """Whether a passage was agreed and not replaced. What is said of others is not."""
-    return not _is_passage(hit) or getattr(decoded(hit.data), "status", "") == "agreed"
+def _that_hold(project: Project, hits: Sequence[Hit]) -> list[Hit]:
+    """Removes passages that were not agreed, or that a later session replaced."""
+    sessions = {hit.session for hit in hits if hit.session and _is_passage(hit)}
+    replaced = replaced_passages(project, ProjectMemory(project), sessions) if sessions else {}
+
+    def holds(hit: Hit) -> bool:
+        return hit.id not in replaced and getattr(decoded(hit.data), "status", "") == "agreed"
+
+    return [hit for hit in hits if not _is_passage(hit) or holds(hit)]
 
 
 def _that_speak(task: str, hits: Sequence[Hit]) -> list[Hit]:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.briefing.meaning import Meanings
+from holdfast.briefing.replaced import replaced_passages
 from holdfast.briefing.search import search
 from holdfast.core.likeness import Likeness, asks_for, compare
 from holdfast.flows.notes import (
@@ -153,7 +154,10 @@ def _near(machine: Machine, store: MemoryStore, memory: ProjectMemory, asked: st
         name=store.name,
         floor=OFFER_FLOOR,
     )
-    passages = (said for said in memory.passage_statements() if said.status == "agreed")
+    replaced = replaced_passages(store.project, memory, {hit.session for hit in hits if hit.session})
+    passages = (
+        said for said in memory.passage_statements() if said.status == "agreed" and said.id not in replaced
+    )
     statements = {
         statement.id: statement
         for statement in (*passages, *memory.register("answer"), *_register(memory))

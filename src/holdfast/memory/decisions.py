@@ -21,7 +21,13 @@ from holdfast.store.line_grammar import Problem
 FOLDER = "decisions"
 _SECTION = lazy_regex(r"## (.*?)(?: · branch: (.*?))?(?: <!-- session (.*) -->)?\s*\Z")
 _TITLE_TOKENS = 24
-_MARKS = {"agreed": "", "proposed": "proposed: ", "rejected": "not: ", "superseded": "was: ", "retired": "was: "}
+_MARKS = {
+    "agreed": "",
+    "proposed": "proposed: ",
+    "rejected": "not: ",
+    "superseded": "was: ",
+    "retired": "was: ",
+}
 _DATED = lazy_regex(r"\A(\d{4}-\d\d-\d\d \d\d:\d\d|undated) · ")
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.decided import AMENDED, FIVE, KEPT, PRINTER, REDIS, SECTIONS, Decided
-from tests.memory.memory_values import owners, some_texts, texts, times
+from tests.decided import FIVE, KEPT, REDIS, SECTIONS, Decided
+from tests.memory.memory_values import owners, some_texts, texts
 
 from holdfast.memory.decisions import (
     SessionPassages,
@@ -29,8 +29,6 @@ passages = st.builds(
     status=st.sampled_from(["agreed", "proposed", "rejected", "superseded"]),
     by=owners,
     worth=st.integers(0, 100),
-    until=times,
-    by_later=texts,
 )
 
 
@@ -45,8 +43,8 @@ def test_what_is_written_is_read_back_and_written_only_once(items: list[Passage]
     text = file_of(section)
     file = parse_decisions(text)
     read = [passage for one in file.sections for passage in one.passages]
-    assert [(one.id, one.text, one.question, one.kind, one.status, one.until) for one in read] == [
-        (one.id, one.text, one.question, one.kind, one.status, one.until) for one in items
+    assert [(one.id, one.text, one.question, one.kind, one.status) for one in read] == [
+        (one.id, one.text, one.question, one.kind, one.status) for one in items
     ]
     assert all(one.session == session for one in file.sections) and file.problems == []
     assert with_sessions(text, [section]) == text
@@ -124,13 +122,3 @@ def test_a_line_or_a_file_deleted_by_hand_does_not_come_back(repo: Path) -> None
     march.unlink()
     decided.store.record_passages(SECTIONS)
     assert FIVE not in decided.months.get("2026-03", "")
-
-
-def test_a_later_session_marks_what_it_replaces_and_nothing_else(repo: Path) -> None:
-    decided = Decided(repo, (SECTIONS[0],))
-    (path,) = decided.store.months()
-    decided.store.replace_passages(path, {Passage(text=KEPT).id}, 1_774_000_000.0, AMENDED, "capture")
-    passages = decided.store.decisions(path).sections[0].passages
-    replaced = [passage.text for passage in passages if passage.by_later == AMENDED]
-    assert replaced == [KEPT, SECTIONS[0].passages[3].text]
-    assert PRINTER in {section.session for section in decided.store.decisions(path).sections}
