@@ -83,7 +83,7 @@ def superseding_first(hits: Sequence[Hit]) -> list[Hit]:
 _MOST_REPEATED = 20
 _MOST_OF_PERIOD = 300
 _OF_PERIOD = {"session": 8.0, "D-": 2.0, "Q-": 1.5}  # values by kind of id, where only a day is asked for
-KINDS = ("state", "history", "fact", "question", "lesson", "knowledge", "ledger")
+KINDS = ("state", "history", "decision", "fact", "question", "lesson", "knowledge", "ledger")
 
 
 def search(

@@ -11,7 +11,7 @@ EXACT_FIRST = frozenset({"fact", "command", "id"})
 """Kinds where a text that holds the question word for word comes before one that is only like it."""
 
 
-WEAK = "little speaks for it"
+WEAK = "weak evidence"
 """A hit's reason that it may as well be chance, beside the others."""
 
 
