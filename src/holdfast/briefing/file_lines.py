@@ -21,7 +21,7 @@ from msgspec import Struct
 from holdfast.briefing.lesson_lines import flat
 from holdfast.briefing.moments import Moment
 from holdfast.core.file_names import tracked
-from holdfast.core.guides import GUIDES
+from holdfast.core.guides import may_be_guide
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import is_checkout
 from holdfast.core.reading import beginning_of
@@ -108,7 +108,7 @@ def file_lines(
     later = _later_sessions(project.memory / TOLD_DB)
     now = machine.now().timestamp()
     lines: list[Moment] = []
-    for path in [path for path in candidates if path.rpartition("/")[2] not in GUIDES][:MOST_FILES]:
+    for path in [path for path in candidates if not may_be_guide(path)][:MOST_FILES]:
         sessions = {candidate.session for candidate in candidates[path]}
         latest = [one for one in candidates[path] if not later.get(one.session, frozenset()) & sessions]
         lines += _lines(machine, latest, guides, now)
