@@ -51,12 +51,12 @@ class Repository:
     def git(self, *words: str) -> None:
         subprocess.run(["git", "-C", str(self.root), *words], check=True, capture_output=True)
 
-    def settled(self, *passages: str | Passage, session: str = "s1", branch: str = "") -> None:
+    def settled(self, *passages: str | Passage, session: str = "s1", branch: str = "", days: int = 0) -> None:
         said = [
             one if isinstance(one, Passage) else Passage(text=one, by="user", worth=80) for one in passages
         ]
         section = SessionPassages(
-            session=session, title="Refunds", at=AT, branch=branch, passages=tuple(said)
+            session=session, title="Refunds", at=AT + 86_400 * days, branch=branch, passages=tuple(said)
         )
         memory_of(self.machine, self.machine.project()).record_passages([section])
 
@@ -92,7 +92,7 @@ def test_a_decision_that_names_a_file_is_prepared_for_it_with_its_date_and_id(sh
 
 
 @pytest.mark.parametrize(
-    "written", ["refunds.py", "./src/refunds.py", "`src/refunds.py`", "src/refunds.py:12"]
+    "written", ["refunds.py", "./src/refunds.py", "`src/refunds.py`", "(src/refunds.py)"]
 )
 def test_a_file_is_known_by_any_name_that_only_it_has(shop: Repository, written: str) -> None:
     shop.settled(f"Amounts in {written} are whole cents.")
@@ -121,6 +121,8 @@ def test_the_question_counts_and_stands_before_its_answer(shop: Repository) -> N
         Passage(text="Amounts in refunds.py could be floats.", status="proposed", worth=80),
         Passage(text="refunds.py takes 3 ms.", kind="measurement", worth=80),
         Passage(text="Maybe look into refunds.py.", worth=31),
+        Passage(text="The rounding in refunds.py:12 loses cents.", by="user", worth=80),
+        Passage(text="Added a test to refunds.py.", by="agent", worth=80),
         Passage(text="Look at refunds.py, README.md, export/client.py and mail/client.py.", worth=80),
         Passage(text="Refunds are paid in whole cents.", worth=80),
         Passage(text="Use refunds.pyx and src/refund.py for that.", worth=80),
@@ -131,6 +133,31 @@ def test_what_does_not_hold_or_is_not_about_the_file_gives_no_line(
 ) -> None:
     shop.settled(passage)
     assert shop.lines("src/refunds.py") == []
+
+
+def test_what_an_agent_said_counts_beside_what_the_person_said_about_the_same_file(shop: Repository) -> None:
+    recap = Passage(
+        text="Agreed: refunds.py keeps whole cents and rounds half to even.", by="agent", worth=90
+    )
+    shop.settled("Use cents in refunds.py.", recap)
+    assert [line.partition(" (")[0] for line in shop.lines("src/refunds.py")] == [
+        "Agreed: refunds.py keeps whole cents and rounds half to even",
+        "Use cents in refunds.py",
+    ]
+
+
+def test_a_later_session_on_the_subject_replaces_what_an_earlier_one_said_about_the_file(
+    shop: Repository,
+) -> None:
+    shop.settled("Refund amounts in refunds.py are whole cents and rounded half up for the tax office.")
+    shop.settled(
+        "Refund amounts in refunds.py are whole cents and rounded half to even for the tax office.",
+        session="s2",
+        days=3,
+    )
+    assert [line.partition(" (")[0] for line in shop.lines("src/refunds.py")] == [
+        "Refund amounts in refunds.py are whole cents and rounded half to even for the tax office"
+    ]
 
 
 def test_a_symbol_means_the_file_of_the_session_that_defines_it(shop: Repository) -> None:

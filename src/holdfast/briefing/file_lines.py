@@ -2,23 +2,26 @@
 
 A statement is about a file if it names it, by a path or by a name that no other file has; or if it names a symbol that
 is defined in one of the files its session touched; or if it is the reason for a commit that changed this file only.
-Anything vaguer gives no line.
+Anything vaguer gives no line. What an agent said counts where the person spoke about the same file in that session:
+what agents say of files is mostly a report of the day. A path with a line number cites code; a rule is not about that.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from msgspec import Struct
 
 from holdfast.briefing.lesson_lines import flat
 from holdfast.briefing.moments import Moment
 from holdfast.core.file_names import tracked
+from holdfast.core.guides import may_be_guide
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import is_checkout
 from holdfast.core.reading import beginning_of
@@ -37,7 +40,7 @@ from holdfast.store.machine import Machine
 MOST_TOKENS = 60
 MOST_OF_A_FILE = 3  # a hook takes the first that holds on its branch
 MOST_FILES = 2_000
-LEAST_WORTH = 45  # of 100
+LEAST_WORTH, LEAST_WORTH_OF_AGENT = 50, 60  # of 100
 BRANCH_DAYS = 14  # after which a statement of one branch counts everywhere
 _MOST_NAMED = 2  # a statement that names more files lists them
 _LARGEST = 400_000  # bytes of a file that is searched for definitions
@@ -46,7 +49,7 @@ _YEAR_S = 300 * _DAY_S
 _KINDS = frozenset(("decision", "rule", "cause", "preference", "answer", "dead_end"))
 _SETTLED = frozenset(("decision", "rule", "preference"))
 _REASONS = ("rule", "cause")  # kinds of a commit's statements that say why
-_PATH = lazy_regex(r"[\w@.+\-/\[\]]*[./][\w@.+\-/\[\]]*\w\]?")
+_PATH = lazy_regex(r"([\w@.+\-/\[\]]*[./][\w@.+\-/\[\]]*\w\]?)(:\d|#L\d)?")  # with a line it is a citation
 _SYMBOL = lazy_regex(
     r"(?<![\w./-])(?:([A-Za-z_]\w*?_\w+|[a-z]\w*?[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*)|([A-Za-z_]\w{3,})\(\))(?![\w/-]|\.\w)"
 )
@@ -91,17 +94,24 @@ def file_lines(
     names = _Names([*known, *(path for path in touched if (project.root / path).is_file())])
     candidates: dict[str, list[_Candidate]] = defaultdict(list)
     for name, section in _sections(memory):
-        touched_here = files_of.get(section.session, ())
-        for passage in section.passages:
-            for path, token, rank in _about(passage, names, touched_here, project.root):
-                if passage.id not in memory.dismissed:
-                    candidates[path].append(_candidate(passage, section, name, path, token, rank))
+        about = [
+            (passage, *meant)
+            for passage in section.passages
+            for meant in _about(passage, names, files_of.get(section.session, ()), project.root)
+        ]
+        by_person = {path for passage, path, *_ in about if passage.by != "agent"}
+        for passage, path, token, rank in about:
+            if path in by_person and passage.id not in memory.dismissed:
+                candidates[path].append(_candidate(passage, section, name, path, token, rank))
     for candidate in _of_commits(db, project.memory / TOLD_DB):
         candidates[candidate.path].append(candidate)
+    later = _later_sessions(project.memory / TOLD_DB)
     now = machine.now().timestamp()
     lines: list[Moment] = []
-    for path in list(candidates)[:MOST_FILES]:
-        lines += _lines(machine, candidates[path], guides, now)
+    for path in [path for path in candidates if not may_be_guide(path)][:MOST_FILES]:
+        sessions = {candidate.session for candidate in candidates[path]}
+        latest = [one for one in candidates[path] if not later.get(one.session, frozenset()) & sessions]
+        lines += _lines(machine, latest, guides, now)
     return tuple(lines)
 
 
@@ -112,11 +122,11 @@ def words_of_files(moments: Iterable[Moment]) -> bytes:
 
 
 def _sections(memory: ProjectMemory) -> Iterator[tuple[str, SessionPassages]]:
-    """What sessions settled, and the decisions of the register that not only an agent made."""
+    """What sessions settled, and the decisions that a person wrote into the register."""
     yield from memory.passages()
     for name, reference in memory.references():
         for decision in reference.decisions:
-            if decision.by != "agent" and not is_passing(statement_of(decision)):
+            if not decision.session and decision.by != "agent" and not is_passing(statement_of(decision)):
                 passage = Passage(text=decision.text, by=decision.by, worth=100)  # its id is the same
                 yield name, SessionPassages(session=decision.session, at=decision.at, passages=(passage,))
 
@@ -156,13 +166,16 @@ def _about(
     passage: Passage, names: _Names, touched: Sequence[str], root: Path
 ) -> Iterator[tuple[str, str, int]]:
     """The files that a passage is about, what names each of them, and 1 if that is a symbol."""
-    holds = passage.status == "agreed" and passage.worth >= LEAST_WORTH
-    if not holds or passage.kind not in _KINDS:
+    least = LEAST_WORTH_OF_AGENT if passage.by == "agent" else LEAST_WORTH
+    if passage.status != "agreed" or passage.kind not in _KINDS or passage.worth < least:
         return
     tokens = _PATH.findall(f"{passage.question}\n{passage.text}")
-    named = {path: token for token in tokens if (path := names.meant(token.rstrip(".")))}
+    named = {path: token for token, _ in tokens if (path := names.meant(token.rstrip(".")))}
+    cites = {token for token, line in tokens if line} | {
+        token for token, count in Counter(token for token, _ in tokens).items() if count > 1
+    }
     if len(named) <= _MOST_NAMED:
-        yield from ((path, token, 0) for path, token in named.items())
+        yield from ((path, token, 0) for path, token in named.items() if token not in cites)
     if named or passage.kind not in _SETTLED:
         return
     symbols = dict.fromkeys(first or second for first, second in _SYMBOL.findall(passage.text))
@@ -218,18 +231,16 @@ _known: dict[str, frozenset[str]] = {}  # each file is read once in a preparatio
 def _of_commits(db: sqlite3.Connection, told: Path) -> Iterator[_Candidate]:
     """Reasons of commits that changed one file only, as far as they are in told.db already."""
     alone = dict(db.execute("SELECT sha, path FROM alone"))
-    if not alone or not told.exists():
+    if not alone:
         return
     marks = ", ".join("?" * len(alone))
-    try:
-        with closing(sqlite3.connect(f"{told.absolute().as_uri()}?mode=ro", uri=True)) as index:
-            rows = index.execute(
-                "SELECT s.id, s.at, s.who, s.title, l.text FROM source s JOIN line l ON l.source = s.number "
-                f"WHERE s.id IN ({marks}) AND s.branches = '' AND l.status = 'agreed' AND l.kind IN (?, ?)",
-                (*(f"git:{sha}" for sha in alone), *_REASONS),
-            ).fetchall()
-    except (sqlite3.Error, ValueError):
-        return
+    rows = _told_rows(
+        told,
+        "SELECT s.id, s.at, s.who, s.title, l.text FROM source s JOIN line l ON l.source = s.number "
+        f"WHERE s.id IN ({marks}) AND s.branches = '' AND l.status = 'agreed' AND l.kind IN (?, ?)",
+        *(f"git:{sha}" for sha in alone),
+        *_REASONS,
+    )
     for source, at, who, title, text in rows:
         sha = source.removeprefix("git:")
         yield _Candidate(
@@ -244,9 +255,32 @@ def _of_commits(db: sqlite3.Connection, told: Path) -> Iterator[_Candidate]:
         )
 
 
+def _later_sessions(told: Path) -> dict[str, set[str]]:
+    """For a session, later ones on the same subject: what they say about a file replaces what it said."""
+    later: dict[str, set[str]] = defaultdict(set)
+    query = (
+        "SELECT e.id, l.id FROM follows JOIN source e ON e.number = earlier JOIN source l ON l.number = later "
+        "WHERE l.at > e.at"
+    )
+    for one, other in _told_rows(told, query):
+        later[one].add(other)
+    return later
+
+
+def _told_rows(told: Path, query: str, *values: str) -> list[tuple[Any, ...]]:
+    """Rows of told.db; none if it cannot be read."""
+    if not told.exists():
+        return []
+    try:
+        with closing(sqlite3.connect(f"{told.absolute().as_uri()}?mode=ro", uri=True)) as index:
+            return index.execute(query, values).fetchall()
+    except (sqlite3.Error, ValueError):
+        return []
+
+
 def _lines(machine: Machine, candidates: Iterable[_Candidate], guides: str, now: float) -> Iterator[Moment]:
     """The best few for one file, each as one line: named files first, then what is worth most, then the newest."""
-    ordered = sorted(candidates, key=lambda one: (one.rank, -(one.worth // 10), -(one.at or 0.0)))
+    ordered = sorted(candidates, key=lambda one: (one.rank, -(one.worth // 20), -(one.at or 0.0), -one.worth))
     seen: set[str] = set()
     for candidate in ordered:
         text = _line(candidate, now)

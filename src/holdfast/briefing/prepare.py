@@ -9,6 +9,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase, translate
 from pathlib import Path
 
@@ -66,6 +67,8 @@ def prepare(machine: Machine, project: Project, briefings: Briefings | None = No
         MARK: mark_of(folders),
     }
     memory = ProjectMemory(project)
+    with suppress(sqlite3.Error):  # the switches of hooks must not wait until that file is repaired
+        update_told(machine, project, git=False)
     contents = briefings_of(machine, project, memory) if briefings is None else briefings
     path = project.memory / "hot.db"
     data, moments = _database(machine, memory, switches_of(project), contents, marks)

@@ -25,8 +25,11 @@ _FILE = "file "  # before the name of a file among the notes
 _BRANCH_DAYS = 14  # after which what was settled on a branch counts everywhere
 
 
-def update_told(machine: Machine, project: Project) -> None:
-    """Takes in what changed since the last time. Files with an unchanged stamp are not read."""
+def update_told(machine: Machine, project: Project, *, git: bool = True) -> None:
+    """Takes in what changed since the last time. Files with an unchanged stamp are not read.
+
+    Without `git` only sessions: a long history takes minutes when it is read for the first time.
+    """
     files = dict(_files(project))
     with open_told(project.memory) as index:
         seen = msgspec.json.decode(index.meta("files") or "{}", type=dict[str, tuple[str, list[str]]])
@@ -41,7 +44,8 @@ def update_told(machine: Machine, project: Project) -> None:
             index.link_sessions(last)
             index.set_meta("files", msgspec.json.encode(now).decode())
             index.set_meta("stamps", stamps_text((shown, entry[0]) for shown, entry in now.items()))
-        _take_in_git(machine, project, index)
+        if git:
+            _take_in_git(machine, project, index)
 
 
 def stamps_text(stamps: Iterator[tuple[str, str]]) -> str:

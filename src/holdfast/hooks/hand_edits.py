@@ -23,22 +23,20 @@ def mark_of(folders: Iterable[str]) -> str:
     """A text that changes when a markdown file in one of these folders is added, changed or removed."""
     from binascii import crc32
 
-    checksum = count = 0
+    marks: list[str] = []
     for folder in folders:
         try:
-            with os.scandir(folder) as entries:
-                files = sorted((entry.name, entry) for entry in entries if entry.name.endswith(".md"))
+            names = sorted(name for name in os.listdir(folder) if name.endswith(".md"))
         except OSError:
             continue
-        for name, entry in files[:_MOST]:
+        for name in names[:_MOST]:
             try:
-                status = entry.stat()
+                status = os.stat(f"{folder}/{name}")
             except OSError:
                 continue
-            line = f"{folder}/{name} {status.st_size}:{status.st_mtime_ns}\n"
-            checksum = crc32(line.encode("utf-8", "surrogateescape"), checksum)
-            count += 1
-    return f"{count}:{checksum:x}"
+            marks += (folder, name, str(status.st_size), str(status.st_mtime_ns))
+    checksum = crc32("\n".join(marks).encode("utf-8", "surrogateescape"))
+    return f"{len(marks) // 4}:{checksum:x}"
 
 
 def changed(prepared: Prepared, found: Place) -> bool:
