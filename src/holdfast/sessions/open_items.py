@@ -55,12 +55,15 @@ _OPEN = lazy_regex(
     re.IGNORECASE,
 )
 _OF_A_HEADING = word_set(
-    """a about action actions agent all an and any are concrete few following for from here i immediate in into is issue
-    issues it items item list logical me merge merging my natural of on one open optional or our please points possible potential
-    priority recommended remaining required s session sessions setup some still steps step suggested tasks task team
-    that the them then there these things thing those this to tomorrow two three four up us we what whats who with work
-    yet you your"""
+    """a about action actions agent all an and any are concrete few following for four from here i immediate in into is
+    issue issues it item items list logical me merge merging my natural of on one open optional or our please points
+    possible potential priority recommended remaining required s session sessions setup some step steps still
+    suggested task tasks team that the them then there these thing things this those three to tomorrow two up us we
+    what whats who with work yet you your"""
 )
+_CLAUSE = lazy_regex(
+    r"(?<=\w) (?:before|until|so that|because|in order to)\b"
+)  # "things left before it can be merged"
 _STATES = word_set("are was were has had works happens comes uses runs gets shows does all")
 _ENDED = lazy_regex(
     r"(?<!not )(?<!not yet )(?<!to be )\b(?:completed?|done|finished|fixed|addressed|resolved|closed)\b"
@@ -154,7 +157,7 @@ def is_chore(text: str) -> bool:
 @lru_cache(maxsize=256)  # called for every line below the heading
 def heads_open_items(heading: str) -> bool:
     """Whether a heading or label says that what follows is not done: "Remaining", "What's left", "Next for the API"."""
-    folded = heading.casefold()
+    folded = _CLAUSE.split(heading.casefold(), maxsplit=1)[0]
     words = _HEAD_WORD.findall(folded)
     if not 0 < len(words) <= MOST_WORDS or words[0] in _BEGINS_A_TALE:
         return False
@@ -243,7 +246,7 @@ def _asks_for_work(text: str) -> bool:
 
 
 def _may_stand(text: str) -> bool:
-    return stands_alone(text) or (stands_alone(text, named=False) and len(own_words(text)) > FEWEST_OWN)
+    return stands_alone(text) or (stands_alone(text, named=False) and len(own_words(text)) >= FEWEST_OWN)
 
 
 def _needed(text: str) -> Iterator[str]:

@@ -41,7 +41,9 @@ _NO_RESULT = lazy_regex(
     re.IGNORECASE,
 )
 _COMMIT_NAME = lazy_regex(r"\A[0-9a-f]{7,12} ")
-_TRAILERS = lazy_regex(r"(?:(?:\A|\n)\s*(?:[A-Z][\w-]+: [^\n]*|🤖[^\n]*|Generated with[^\n]*)?)+\Z")
+_TRAILERS = lazy_regex(
+    r"(?:(?:\A|\n)\s*(?:(?:[A-Z]\w*-[\w-]+|Fixes|Refs?|Closes|Link|Issue): [^\n]*|🤖[^\n]*|Generated with[^\n]*)?)+\Z"
+)
 
 
 class Account(NamedTuple):
