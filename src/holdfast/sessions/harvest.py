@@ -218,9 +218,12 @@ def _read(state: Gathered, text: str, at: float | None, *, replaces: bool = Fals
     if items or replaces:
         asked = next((message.text for message in reversed(state.dialogue) if message.by == "user"), "")
         # A report need not repeat what is open; what two reports in a row do not speak of is not open any more.
-        state.older_items = open_items.remaining(
-            state.open_items, text, *state.commits, asked=asked if replaces else None
-        )
+        state.older_items = []
+        if state.open_items:
+            said = (text, *state.commits)
+            state.older_items = open_items.remaining(
+                state.open_items, *said, asked=asked if replaces else None
+            )
         state.open_items = []
     add_new(state.open_items, items)
 
