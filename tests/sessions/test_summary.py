@@ -92,6 +92,13 @@ def test_a_line_that_introduces_a_list_stays_with_it() -> None:
     )
 
 
+def test_choices_that_a_question_offers_were_not_made() -> None:
+    choices = (
+        "- A helper writes each part of the limiter in turn\n- A new session executes the limiter plan\n"
+    )
+    assert summary_line(f"{REPORT}\n\nTwo ways:\n\n{choices}\nWhich of them?", 200) == REPORT
+
+
 def test_what_is_left_is_not_in_the_summary() -> None:
     said = f"{REPORT} The burst size of the limiter still needs a setting.\n\nNext: document the limiter."
     assert summary_line(said, 300) == REPORT
