@@ -37,7 +37,7 @@ GENERATED_SUBJECT = lazy_regex(
     rf"|(?:version packages|release|new release|changelog){_AT_END}"
     r"|(?:auto[- ]?)?(?:update|regenerate|generate|refresh) (?:the )?(?:changelog|translations?|snapshots?|contributors"
     r"|submodules?|generated files?)\b.{0,20}$"
-    r"|pre-commit autoupdate|autoroll|roll \S+ from|import translations|initial commit\W*$|first commit\W*$"
+    r"|pre-commit autoupdate|squashed '|autoroll|roll \S+ from|import translations|initial commit\W*$|first commit\W*$"
     r"|merged? (?:branch|remote|tag|commit|master|main|develop|upstream)\b"
     r")|^\[(?:pre-commit|automated|auto|bot)\b"
 )
