@@ -72,7 +72,7 @@ _RULE = PrefilteredRegex(
     r"|nie(?:mals)?|immer|muss|müssen|darf nicht|jamais|toujours|nunca|siempre)\b|必须|不要|禁止",
     re.IGNORECASE,
 )
-_MEASUREMENT = PrefilteredRegex(
+_MEASUREMENT = lazy_regex(
     r"\b\d[\d.,]*\s?(?:%|ms|µs|us|ns|s|sec(?:onds?)?|min(?:utes?)?|hours?|k?b|kib|mb|mib|gb|gib|rps|qps"
     r"|ops(?:/s\w*)?|req/s|x|times|fps|tokens)(?!\w).{0,120}\b(?:faster|slower|less|more"
     r"|fewer|improve\w*|reduc\w*|regress\w*|speed\w*|took|takes|from|down|up|than|instead|gain|boost"
