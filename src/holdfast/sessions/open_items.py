@@ -97,13 +97,12 @@ _NEXT_IS = lazy_regex(
     r"s?\b[^.:]{0,30}?\b(?:is|are|would be|will be)\b:?\s+(?:to )?(\S.+)\Z",
     re.IGNORECASE | re.DOTALL,
 )
-_STILL_NEEDED = PrefilteredRegex(
+_STILL_NEEDED = lazy_regex(
     r"\bstill (?:needs?|has to|have to|requires?|awaits?|waits?|to be)\b|\b(?:remains?|yet) to be \w"
     r"|\bstill\b[^.]{1,80}\buntil\b|\b(?:is|are|has|have)(?: not|n['’]t) (?:\w+ ){0,3}yet\b|\bnot yet \w+(?:ed|n|t)\b"
     r"|\bleft (?:for (?:later|a |the next|another|you)|to do)|\bin a follow-?up\b|\bfor a follow-?up\b"
     r"|\byou(?:['’]ll| will)? still (?:need to|must|have to)\b",
     re.IGNORECASE,
-    words="still |remain|yet|left for|left to|follow",
 )
 _UNPROVEN = PrefilteredRegex(
     r"\b(?:could(?: not|n['’]t)|can(?:not|['’]t)|(?:was|were)(?: not|n['’]t) able to|unable to"
