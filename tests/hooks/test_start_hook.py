@@ -243,7 +243,7 @@ def test_a_hook_loads_the_standard_library_and_little_of_it(enabled: Enabled) ->
     )
     assert b"refund" in done.stdout
     loaded = set(done.stderr.decode().split())
-    hooks = ("host_protocol", "hook", "notices", "prepared", "respond", "emit", "start_lines", "trace")
+    hooks = ("hand_edits", "host_protocol", "hook", "notices", "prepared", "respond", "emit", "start_lines", "trace")
     core = ("bare_json", "fence", "patterns", "place", "reading")
     assert {name for name in loaded if name.startswith("holdfast")} == {
         *("holdfast", "holdfast.core", "holdfast.hooks"),
