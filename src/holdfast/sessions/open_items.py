@@ -87,7 +87,7 @@ _NOT_AN_ITEM = PrefilteredRegex(
     re.IGNORECASE,
 )
 _REPORTS = lazy_regex(  # reports of finished work among the open items
-    r"[^,;:`]{0,60}\b(?:confirmed|passed|succeeded|completed|found no|is clean|are clean|is complete|are complete)\b|[✅☑✔]",
+    r"[^,;:`]{0,60}\b(?:confirmed|passed|succeeded|completed|found no|(?:is|are) (?:clean|complete))\b|[✅☑✔]",
     re.IGNORECASE,
 )
 _NEXT_IS = lazy_regex(
