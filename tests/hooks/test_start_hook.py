@@ -251,7 +251,7 @@ def test_a_hook_loads_the_standard_library_and_little_of_it(enabled: Enabled) ->
         *(f"holdfast.core.{name}" for name in core),
     }
     ours = {name for name in loaded - known if not name.startswith("holdfast")}
-    assert ours <= {"os", "stat", "_stat", "posixpath", "genericpath", "os.path", "errno", "gc"} | {
+    assert ours <= {"os", "stat", "_stat", "posixpath", "genericpath", "os.path", "errno", "gc", "binascii"} | {
         "__future__"
     }
     assert not loaded & {"typing", "dataclasses", "subprocess", "pathlib", "site", "msgspec", "unicodedata"}
