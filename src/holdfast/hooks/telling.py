@@ -295,8 +295,9 @@ class Telling:
             who = found.who or ("you" if found.kind == "session" else found.id[4:].partition("#")[0])
             mark = f"git {found.id[4:12]}" if found.kind == "commit" else part[0][1]
             texts = [_bare(row[4]) for row in part]
-            label = f"{_label(found)}: " if not lines else ""
-            text = f"{label}{'; '.join(texts)} ({who}, {date}, {mark})"
+            said = "; ".join(texts)
+            label = "" if lines or said.startswith(_bare(found.title)) else f"{_label(found)}: "
+            text = f"{label}{said} ({who}, {date}, {mark})"
             lines.append(TellingLine(text, reason, [row[1] for row in part], found.id))
         return lines[:most]
 
