@@ -301,9 +301,16 @@ class Telling:
             lines.append(TellingLine(text, reason, [row[1] for row in part], found.id))
         return lines[:most]
 
+    def _is_close(self, said: set[str]) -> bool:
+        """Whether a line has words of the prompt that say something: two, or a rare one."""
+        shared = [self.weights[word] for word in said & self.weights.keys()]
+        return sum(shared) >= _RARE
+
     def _passages(self, rows: Sequence[Row], found: Found, budget: int, heard: Collection[str]) -> list[Row]:
         """The passages that say most for their tokens, in the order in which they were said."""
         left = [(row, set(row[6].split(" "))) for row in rows if row[2] == "agreed" and row[1] not in heard]
+        if found.kind == "document":  # its lines are about many things: a version's changes, say
+            left = [one for one in left if self._is_close(one[1])]
         size = len(rows)
         known: set[str] = set()
         chosen: list[Row] = []
