@@ -33,14 +33,21 @@ ASKS = ("?", "？")
 
 
 class _Judged:
-    """A sentence with what the model says of it. Kind and status are asked for only if it is worth keeping."""
+    """A sentence with what the model says of it: asked only where it matters, for that takes time."""
 
     def __init__(self, sentence: Sentence, scene: Scene, model: Model) -> None:
         self.sentence = sentence
         self.question = ""
         self._scene, self._model = scene, model
-        self._features = scene.features(sentence)
-        self.at_most = model.worth(self._features)  # whatever its kind
+
+    @cached_property
+    def _features(self) -> set[int]:
+        return self._scene.features(self.sentence)
+
+    @cached_property
+    def at_most(self) -> float:
+        """What it is worth, whatever its kind."""
+        return self._model.worth(self._features)
 
     @cached_property
     def kind(self) -> PassageKind:
@@ -76,6 +83,8 @@ def passages_of(
     questions = _questions(judged)
     kept: list[list[_Judged]] = []
     for one in judged:
+        if worked and not scene.is_confirmed(one.sentence):
+            continue  # a report: nobody has agreed to it
         candidate = _with_question(one, questions, LEAST_AT_WORK if worked else LEAST_WORTH)
         if candidate is None:
             continue

@@ -45,6 +45,7 @@ _LENGTHS = (2, 5, 10, 18, 30)
 _MANY = 40  # words of a sentence that are looked at
 _ECHOED = 0.34  # share of an agent's words that the person said before
 _ASSENT = 8  # words of a reply that only agrees
+_REPORT = 12  # sentences from which on an agent's message reports its work: "go on" agrees to none of them
 _BEGINNING = crc32(b"^ ")  # stands before the first word
 _stem = lru_cache(maxsize=20_000)(stem_of)
 
@@ -97,6 +98,8 @@ class Scene:
         """Whether a person said this or agreed in a few words, or the agent repeats what the person said."""
         if sentence.by == "user" or self._messages[sentence.message].approved:
             return True
+        if self._worked and sentence.of > _REPORT:
+            return False
         words = taken_apart(sentence.text)
         said = self._said[sentence.message]
         if words.content and len(words.content & said) >= _ECHOED * len(words.content):
