@@ -31,7 +31,8 @@ HEAVY = {
 }
 EVERY = {"hook", "respond", "host_protocol", "place", "trace", "bare_json", "prepared", "reading"}
 JUDGED = {"classify", "classify_words", "classify_sentence", "classify_orders"}
-SILENT = EVERY | JUDGED | {"prompt", "start_lines", "words", "emit", "fence", "patterns"}
+TELLING = {"hand_edits", "telling", "meaning"}
+SILENT = EVERY | JUDGED | TELLING | {"prompt", "start_lines", "words", "emit", "fence", "patterns"}
 POINTED = SILENT | {"lesson_lines", "postings", "ranking"}
 SCRIPT = """
 import io, os, sys
@@ -119,7 +120,7 @@ def test_words_of_other_languages_are_loaded_only_where_a_prompt_may_be_in_one(s
 @pytest.mark.parametrize("source", ["startup", "resume", "compact"])
 def test_a_start_loads_what_chooses_and_says(enabled: Enabled, source: str) -> None:
     hook = Loaded(enabled, "SessionStart", source=source, seconds_since_last_response=60)
-    assert hook.ours == EVERY | {"emit", "fence", "patterns", "start_lines", "notices"}
+    assert hook.ours == EVERY | {"emit", "fence", "patterns", "start_lines", "notices", "hand_edits"}
     assert hook.rest & HEAVY == set()
 
 
