@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
+from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ class Text(NamedTuple):
     at: float | None
     title: str = ""
     project: str = ""
+    session: str = ""
 
 
 class Asked(NamedTuple):
@@ -49,11 +51,22 @@ def longmemeval(users_only: bool) -> RetrievalSet:
         sessions = [json.loads(line) for line in file]
     for session in sessions:
         turns = [turn for turn in session["turns"] if turn["role"] == "user" or not users_only]
-        at = datetime.strptime(session["date"], "%Y/%m/%d (%a) %H:%M").replace(tzinfo=UTC).timestamp()
-        texts.append(Text(session["id"], "\n".join(turn["content"] for turn in turns), at))
+        at = moment(session["date"])
+        texts.append(Text(_opaque(session["id"]), "\n".join(turn["content"] for turn in turns), at))
     asked = json.loads((SETS / "longmemeval_dev50.json").read_text(encoding="utf-8"))
-    questions = [Asked(one["question"], frozenset(one["gold_sessions"]), len(texts)) for one in asked]
+    questions = [
+        Asked(one["question"], frozenset(map(_opaque, one["gold_sessions"])), len(texts)) for one in asked
+    ]
     return RetrievalSet("longmemeval_" + ("user" if users_only else "whole"), texts, questions)
+
+
+def moment(date: str) -> float:
+    return datetime.strptime(date, "%Y/%m/%d (%a) %H:%M").replace(tzinfo=UTC).timestamp()
+
+
+def _opaque(id: str) -> str:
+    """An id that says nothing: sessions that answer one question are numbered, which would make them one chat."""
+    return blake2b(id.encode(), digest_size=8).hexdigest()
 
 
 def coding_sessions(with_files: bool) -> RetrievalSet:

@@ -4,9 +4,19 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # hooks load this file: the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
-    from holdfast.api import Briefing, Hit, HoldfastError, ImportReport, LedgerEntry, Memory, open
+    from holdfast.api import Brief, Briefing, Hit, HoldfastError, ImportReport, LedgerEntry, Memory, open
 
-__all__ = ["Briefing", "Hit", "HoldfastError", "ImportReport", "LedgerEntry", "Memory", "__version__", "open"]
+__all__ = [
+    "Brief",
+    "Briefing",
+    "Hit",
+    "HoldfastError",
+    "ImportReport",
+    "LedgerEntry",
+    "Memory",
+    "__version__",
+    "open",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -10,6 +10,8 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from holdfast.briefing.brief import BUDGET as BRIEF_BUDGET
+from holdfast.briefing.brief import Brief, brief
 from holdfast.briefing.recall import BUDGET, Briefing, recall, recall_as_prompt
 from holdfast.briefing.search import search
 from holdfast.core.errors import HoldfastError
@@ -19,7 +21,7 @@ from holdfast.model.ledger import LedgerEntry
 from holdfast.model.search import Hit
 from holdfast.store.machine import Machine
 
-__all__ = ["Briefing", "Hit", "HoldfastError", "ImportReport", "LedgerEntry", "Memory", "open"]
+__all__ = ["Brief", "Briefing", "Hit", "HoldfastError", "ImportReport", "LedgerEntry", "Memory", "open"]
 
 
 class Memory:
@@ -48,6 +50,10 @@ class Memory:
     def recall(self, task: str, budget: int = BUDGET) -> Briefing:
         """The few lines that a task needs, within a budget of tokens; none when nothing is good enough."""
         return recall(self._machine, self._project, task, budget)
+
+    def brief(self, subject: str, budget: int = BRIEF_BUDGET) -> Brief:
+        """What is known of a subject, for a reader who begins a large task."""
+        return brief(self._machine, self._project, subject, budget)
 
     def recall_as_prompt(self, prompt: str) -> Briefing:
         """What an agent would see at this prompt, or why it would see nothing."""

@@ -44,7 +44,9 @@ def ranked(
     **more: Any,
 ) -> list[Pointed]:
     db = sqlite3.connect(":memory:")
-    write_postings(db, history, CoChange(together or {}))
+    write_postings(
+        db, history, CoChange(together={name: dict(near) for name, near in (together or {}).items()})
+    )
     return rank(Postings(db), prompt, [prompt_words(one) for one in earlier], touched, **more)
 
 

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 from tests.command import Holdfast
+from tests.decided import KEPT, REDIS, Decided
 from tests.mcp.client import Said, Talk, talk
 
 from holdfast.mcp.tools import INSTRUCTIONS, TOOLS
+from holdfast.model.memory import Passage
 
 SECRET = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 
@@ -306,3 +308,30 @@ def test_a_model_is_recommended_by_the_projects_own_sessions_or_not_at_all(
     printed = holdfast("recommend", "refactor the payment module", "--json", check=0).json()
     assert printed["sentence"] in said[0].fenced
     assert said[0].plain == ""
+
+
+@pytest.mark.promise("W15")
+def test_recall_gives_a_brief_and_a_passage_is_opened_and_rejected_by_its_id(
+    shop: Path, holdfast: Holdfast
+) -> None:
+    decided = Decided(shop)
+
+    async def scene(said: Talk) -> dict[str, Said]:
+        return {
+            "brief": await said("recall", task="print jobs of the label spooler", brief=True),
+            "short": await said("recall", task="print jobs of the label spooler", brief=True, budget=150),
+            "nothing": await said("recall", task="chocolate cake recipe", brief=True),
+            "opened": await said("open", place=Passage(text=KEPT).id),
+            "rejected": await said("correct", id=Passage(text=KEPT).id, action="reject"),
+            "after": await said("recall", task="print jobs of the label spooler", brief=True),
+        }
+
+    said = talk(shop, scene)
+    assert not any(answer.failed for answer in said.values())
+    assert "## Decisions" in said["brief"].fenced and f"not: {REDIS.rstrip('.')}" in said["brief"].fenced
+    assert "was (until 2026-03-20): " in said["brief"].fenced
+    assert len(said["short"].fenced) < len(said["brief"].fenced)
+    assert said["nothing"] == "Nothing here is about that."
+    assert KEPT in said["opened"].fenced and "decisions/2026-03.md, lines" in said["opened"].fenced
+    assert "was retired" in said["rejected"]
+    assert KEPT.rstrip(".") not in said["after"].fenced and KEPT not in decided.months["2026-03"]

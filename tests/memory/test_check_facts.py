@@ -56,6 +56,22 @@ def test_where_no_session_checked_the_whole_the_part_of_most_sessions_stands_for
     assert useful_checks([built("go build ./tool/")], often[:1]) == [], "one of them is known already"
 
 
+def test_one_form_of_a_check_is_kept_and_that_of_most_sessions() -> None:
+    often = [built("go test ./...", "runs the tests") for _ in range(3)]
+    forms = ["go test ./... -count=1", "mise exec -- go test ./...", "go test ./... -short -timeout 120s"]
+    assert set(commands(useful_checks([*(built(form, "runs the tests") for form in forms), *often]))) == {
+        "go test ./..."
+    }
+    assert useful_checks([built(forms[0], "runs the tests")], often[:1]) == []
+
+
+def test_a_tool_that_was_called_once_is_left_out_beside_a_task_of_the_repository() -> None:
+    task = built("mise run lint", "lints")
+    once = [built("golangci-lint run", "lints"), built("shellcheck docs/demo.sh", "lints")]
+    assert useful_checks([*once, task]) == [task]
+    assert useful_checks([built("bunx tsc --noEmit scripts/release.ts", "checks types")]) == []
+
+
 def test_what_is_known_is_seen_again_and_other_programs_and_kinds_stay() -> None:
     known = built("go build ./cmd/a/")
     assert useful_checks([known], [known, built("go build ./...")]) == [known]

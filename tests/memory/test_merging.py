@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.core.likeness import Likeness, compare
-from holdfast.memory.merge import find, merge
+from holdfast.memory.merge import contradicting, find, merge
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, Question
 
 # The thresholds of `likeness` were set on these pairs; a pair that is judged wrongly belongs here.
@@ -69,6 +69,22 @@ OTHER = [
     ("x", "y"),
     ("", "Use tabs"),
 ]
+# They clash by their words, and both hold: another thing, another place, an exception.
+BOTH_HOLD = [
+    (
+        "Calls of the payments service to the bank time out after 30 seconds",
+        "Calls of the search service to the bank time out after 5 seconds",
+    ),
+    ("The upload limit of the public gateway is 30 MB", "The download limit of the public gateway is 60 MB"),
+    (
+        "The staging server must not accept uploads of guests",
+        "The production server must accept uploads of guests",
+    ),
+    ("Use the async client in handlers", "Use the async client in scripts"),
+    ("The first page of the report loads slowly", "The last page of the report loads slowly"),
+    ("Use Redis for the session cache", "Do not use Redis for the session cache in unit tests"),
+    ("The worker retries a failed job 5 times", "The scheduler retries a failed job 3 times"),
+]
 PAIRS = [
     *((Likeness.SAME, *pair) for pair in SAME),
     *((Likeness.CLASH, *pair) for pair in CLASH),
@@ -81,6 +97,23 @@ PAIRS = [
 def test_pairs_are_judged_as_a_person_would(expected: Likeness, one: str, other: str) -> None:
     assert compare(one, other).likeness is expected, compare(one, other)
     assert compare(other, one).likeness is expected
+
+
+@pytest.mark.promise("M14")
+@pytest.mark.parametrize(("one", "other"), CLASH)
+def test_a_contradiction_is_about_one_thing(one: str, other: str) -> None:
+    decisions = [Decision(text=one, session="a"), Decision(text=other, session="b")]
+    assert len(merge(decisions).contradictions) == len(contradicting(decisions[:1], decisions[1])) == 1
+
+
+@pytest.mark.promise("M14")
+@pytest.mark.parametrize(("one", "other"), BOTH_HOLD)
+def test_two_things_with_different_values_do_not_contradict_and_are_not_merged(one: str, other: str) -> None:
+    for first, second in ((one, other), (other, one)):
+        decisions = [Decision(text=first, session="a"), Decision(text=second, session="b")]
+        assert len(merge(decisions).merged) == 2
+        assert merge(decisions).contradictions == ()
+        assert contradicting(decisions[:1], decisions[1]) == ()
 
 
 sentences = st.lists(

@@ -109,6 +109,104 @@ def test_what_nobody_came_back_to_lapses_on_its_branch_and_stays_on_others() -> 
     assert [item.text for item in state.todo] == ["Page the stations"]
 
 
+def closed(state: Current) -> list[tuple[str, str]]:
+    return [(item.text, item.how) for item in state.closed]
+
+
+@pytest.mark.promise("M2")
+def test_a_to_do_that_a_later_session_did_is_said_to_be_done() -> None:
+    item = OpenItem(text="Wire the refund endpoint into the gateway")
+    state = advance(Current(), [("", session("cart", 0.0, left=(item,)))])
+    unrelated = session("search", 1000.0, summary="The search index is rebuilt at night.")
+    state = advance(state, [("", unrelated)])
+    assert closed(state) == [] and [todo.text for todo in state.todo] == [item.text]
+    did = session(
+        "api", 2000.0, harvest=Harvest(commits=("1a2b3c4 feat: wire the refund endpoint into the gateway",))
+    )
+    state = advance(state, [("", did)])
+    assert state.todo == () and closed(state) == [(item.text, "done")]
+    again = advance(state, [("", session("cart again", 3000.0, left=(item,)))])
+    assert closed(again) == [] and [todo.text for todo in again.todo] == [item.text]
+
+
+@pytest.mark.promise("M2")
+def test_a_to_do_that_lapsed_is_said_to_be_dropped_and_why() -> None:
+    state = advance(Current(), [("", session("cart", 0.0, left("Wire the refund endpoint")))])
+    for number in range(LAPSES_AFTER):
+        state = advance(state, [("", session(f"later {number}", 1000.0 * (number + 1)))])
+    (dropped,) = state.closed
+    assert (dropped.text, dropped.how, dropped.session) == ("Wire the refund endpoint", "dropped", "cart")
+    assert dropped.why == f"{LAPSES_AFTER} later sessions on its branch did not return to it"
+
+
+def test_what_a_session_no_longer_names_is_said_to_be_replaced() -> None:
+    first = OpenItem(text="Wire the refund endpoint into the gateway")
+    state = advance(Current(), [("", session("cart", 0.0, left=(first,)))])
+    state = advance(state, [("", session("cart", 0.0, left=(OpenItem(text="Round the cents of vouchers"),)))])
+    assert closed(state) == [(first.text, "replaced")]
+    assert [todo.text for todo in state.todo] == ["Round the cents of vouchers"]
+
+
+def test_what_is_left_again_in_other_words_is_one_to_do_and_not_closed() -> None:
+    state = advance(
+        Current(),
+        [("", session("cart", 0.0, left=(OpenItem(text="Wire the refund endpoint into the gateway"),)))],
+    )
+    later = session("api", 1000.0, left=(OpenItem(text="wire the refund endpoint into the gateway next"),))
+    state = advance(state, [("", later)])
+    assert len(state.todo) == 1 and state.closed == ()
+
+
+def test_an_unfinished_session_that_nobody_went_on_with_is_said_to_be_dropped() -> None:
+    state = advance(Current(), [("", session("cart", 0.0, outcome="partial"))])
+    (step,) = state.next
+    state = advance(state, [("", session("voucher printer", 1000.0))])
+    assert state.next == () and closed(state) == [(step.text, "dropped")]
+    went_on = session("cart", 0.0, outcome="partial"), session("cart", 1000.0, session="again")
+    assert closed(advance(Current(), [("", one) for one in went_on])) == []
+
+
+def test_to_dos_beyond_the_limits_are_said_to_be_dropped() -> None:
+    crops = "barley millet sorghum quinoa buckwheat amaranth teff spelt einkorn durum triticale fonio oats rye maize flax"
+    names = iter(crops.split())
+    many = [
+        session(
+            f"part {n}",
+            1000.0 * n,
+            *(left(f"Describe the {next(names)} harvest") for _ in range(4)),
+            branch=f"b{n}",
+        )
+        for n in range(4)
+    ]
+    state = advance(Current(), [("", one) for one in many])
+    assert len(state.todo) == 12 and {how for _, how in closed(state)} == {"dropped"}
+    assert all(item.why == "only the 12 newest and most urgent are kept" for item in state.closed)
+
+
+def test_an_answer_that_repeats_the_request_is_nothing_done() -> None:
+    probe = replace(record("Reply with exactly READY."), outcome="unknown", final_message="READY")
+    assert advance(Current(), [("", probe)]).done == ()
+
+
+def test_a_request_that_failed_is_no_step_of_a_list() -> None:
+    asked = TaskResult(title="the bar still does not render", status="failed", reason="unknown")
+    listed = TaskResult(
+        title="Render the bar of the chart", status="failed", reason="test_failure", listed=True
+    )
+    assert [item.text for item in open_items(session("chart", 0.0, asked, listed))] == [
+        "Render the bar of the chart"
+    ]
+
+
+def test_the_step_to_go_on_with_is_the_last_request_that_says_what_it_wants() -> None:
+    tasks = (
+        TaskResult(title="Look at the cart of the shop", status="done"),
+        TaskResult(title="Round the refunds of vouchers in cents", status="unknown"),
+    )
+    (step,) = advance(Current(), [("", session("cart", 0.0, *tasks, outcome="partial"))]).next
+    assert step.text == "Go on with: Round the refunds of vouchers in cents (partial, 1970-01-01)"
+
+
 def test_a_persons_own_to_do_never_lapses() -> None:
     state = Current(todo=(OpenItem(text="Call the bank", branch="main", at=0.0),))
     for number in range(2 * LAPSES_AFTER):

@@ -137,7 +137,7 @@ def _mention(said: Statement, session: str = "", branch: str = "") -> Iterator[M
 
 def _in_files(memory: ProjectMemory) -> Iterator[Mention]:
     """Statements that a person or an agent wrote into the memory's files."""
-    for statement in memory.statements("answer", "decision"):
+    for statement in memory.register("answer", "decision"):
         yield from _mention(statement)
     for step in memory.current.next:
         if step.by and step.at is not None:

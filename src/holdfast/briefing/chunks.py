@@ -1,7 +1,7 @@
 """Splits the files of a memory into chunks for the search index, each with its file, line, session and project.
 
-A chunk is a fact, a decision, a finding, a dead end, a question, a line of the state, or a whole session. The same
-statement in two files is one chunk, because its id is a hash of its words.
+A chunk is a fact, a decision, a passage, a finding, a dead end, a question, a line of the state, or a whole session.
+The same statement in two files is one chunk, because its id is a hash of its words.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from holdfast.lessons.states import LessonStatus, active_lessons, lesson_store, 
 from holdfast.lessons.store import SHOWN
 from holdfast.memory.current import Done, NextStep, parse_current
 from holdfast.memory.current_digest import stumble_text
+from holdfast.memory.decisions import FOLDER, parse_decisions, passage_statement, shown_text
 from holdfast.memory.log import parse_log
 from holdfast.memory.reference import parse_questions, parse_reference
 from holdfast.memory.store import lines_of_ids
@@ -32,7 +33,8 @@ _STYLE_NOISE = ("#", "<!--", "This file is yours")
 
 def chunks_of_file(shown: str, text: str, project: str) -> list[Chunk]:
     """The chunks of one memory file; none for an unknown file."""
-    name = "log.md" if "/archive/" in shown else Path(shown).name
+    folder = Path(shown).parent.name
+    name = "log.md" if folder == "archive" else f"{FOLDER}/" if folder == FOLDER else Path(shown).name
     return list(_FILES[name](shown, text, project)) if name in _FILES else []
 
 
@@ -81,7 +83,8 @@ def _log(shown: str, text: str, project: str) -> Iterator[Chunk]:
         items: list[Decision | Finding | DeadEnd] = [*entry.decisions, *entry.findings, *entry.dead_ends]
         for item in items:
             line = lines.get(item.id, block.start + 1)
-            yield _piece(item.id, statement_of(item), entry.at, "history", line=line, **where)
+            kind = "decision" if isinstance(item, Decision) else "history"
+            yield _piece(item.id, statement_of(item), entry.at, kind, line=line, **where)
 
 
 def _piece(id: str, said: Said, when: float | None, kind: str, **more: Any) -> Chunk:
@@ -94,7 +97,25 @@ def _reference(shown: str, text: str, project: str) -> Iterator[Chunk]:
         names = [name for term, name in _OTHER_NAMES.items() if term in fact.text]
         yield _of_item(fact, "fact", shown, lines, project, " ".join([fact.category, *names]))
     for decision in reference.decisions:
-        yield _of_item(decision, "history", shown, lines, project, "decision")
+        yield _of_item(decision, "decision", shown, lines, project, "decision")
+
+
+def _decisions(shown: str, text: str, project: str) -> Iterator[Chunk]:
+    file = parse_decisions(text, shown)
+    for section, lines in zip(file.sections, file.lines, strict=True):
+        for passage, line in zip(section.passages, lines, strict=True):
+            statement = passage_statement(passage, section)
+            yield Chunk(
+                id=passage.id,
+                kind="decision",
+                text=shown_text(statement),
+                when=section.at,
+                path=shown,
+                line=line,
+                session=passage.session,
+                project=project,
+                data=encoded(statement),
+            )
 
 
 def _of_item(
@@ -187,6 +208,7 @@ _FILES: dict[str, Callable[[str, str, str], Iterator[Chunk]]] = {
     "reference.md": _reference,
     "open-questions.md": _questions,
     "log.md": _log,
+    f"{FOLDER}/": _decisions,
 }
 _FOUND = ("active", "candidate", "stale", "muted")
 

@@ -29,7 +29,7 @@ PLACE = ".holdfast/local"
 LESSONS = f"{PLACE}/lessons"  # all lessons as one file, in whatever folder
 LEDGER = f"{PLACE}/ledger.md"
 SHARED_LEDGER = ".holdfast/ledger.md"
-_FORMAT = 4
+_FORMAT = 5
 _QUICK = "static"  # the fast embedder
 _MANY = 100
 
@@ -217,7 +217,8 @@ def memory_files(project: Project) -> Iterator[tuple[str, Path]]:
         if path.is_file():
             yield f"{PLACE}/{path.name}", path
     for folder in sorted((memory / "projects").glob("*")):
-        names = [*sorted(folder.glob("archive/*.md")), *(folder / name for name in _NAMES)]
+        months = [*sorted(folder.glob("archive/*.md")), *sorted(folder.glob("decisions/*.md"))]
+        names = [*months, *(folder / name for name in _NAMES)]
         for path in names:
             if path.is_file():
                 yield f"{PLACE}/{path.relative_to(memory).as_posix()}", path

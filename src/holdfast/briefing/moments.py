@@ -406,7 +406,7 @@ def _answered(
         for record in records
         for question in record.harvest.questions
     ]
-    for statement in (*memory.statements("answer"), *questions):
+    for statement in (*memory.register("answer"), *questions):
         skip = statement.id in memory.dismissed or (statement.id, statement.project) in seen
         if statement.text and not skip and not is_passing(statement):
             yield statement.at or 0.0, answer(statement)

@@ -176,7 +176,7 @@ def _facts(memory: ProjectMemory, guides: str) -> Iterator[tuple[str, str, str, 
     statements = sorted(
         (
             said
-            for said in memory.statements("fact", "decision")
+            for said in memory.register("fact", "decision")
             if said.status == "agreed"
             and (_is_news(said, guides) if said.kind == "fact" else not is_passing(said))
         ),

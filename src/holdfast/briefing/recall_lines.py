@@ -124,6 +124,7 @@ _WORDS_OF_FORMULA = 5
 _MOST_FAILURES = 2  # of one command: a linter has a lesson for each of its rules
 
 _LABELS = {"D": "Decided: ", "N": "Found: ", "Q": "Asked: "}
+_DECISIONS = ("decision", "rule", "preference")  # among passages; others found something
 _PLAN, _IMPLEMENT = "Plan approved: ", "Implement the plan: "
 _WHY = lazy_regex(r" \(.*\)(?= → |$)")
 _NUMBER = lazy_regex(r"\b\d+\b")
@@ -156,7 +157,7 @@ class LineChooser:
             line = self._session(hit)
         else:
             statement_text = _statement(hit)
-            line = _line(hit, _LABELS.get(sort, "") + statement_text, statement_text, _tried(hit))
+            line = _line(hit, _label(hit) + statement_text, statement_text, _tried(hit))
         return None if line is None or self._is_known(line) else line
 
     def keep(self, line: Line) -> None:
@@ -269,9 +270,15 @@ def _statement(hit: Hit) -> str:
     if statement.kind == "decision" and statement.text.startswith(_PLAN):
         title, reason = _flat(statement.text).removeprefix(_PLAN), _flat(statement.reason)
         text = f"{title}: {reason}" if reason else title
-    if statement.kind == "dead_end" and count_tokens(text) > LONGEST:
+    if statement.kind == "dead_end" and statement.not_ and count_tokens(text) > LONGEST:
         return _failure(_flat(statement.not_), _flat(statement.text))
     return cut_to(text, LONGEST)
+
+
+def _label(hit: Hit) -> str:
+    statement = decoded(hit.data)
+    is_decision = not isinstance(statement, Statement) or statement.kind in _DECISIONS
+    return _LABELS.get(sort_of(hit) if sort_of(hit) != "D" or is_decision else "N", "")
 
 
 def _tried(hit: Hit) -> str:

@@ -15,9 +15,10 @@ from msgspec.structs import replace
 from holdfast.briefing.index import PLACE, ask_index
 from holdfast.core.folders import text_of as file_text
 from holdfast.core.patterns import lazy_regex
-from holdfast.model.search import Grounds, Hit
+from holdfast.model.search import Hit
 from holdfast.model.statement import OPEN, SessionText, Statement, decoded, text_of
 from holdfast.search import Index
+from holdfast.search.dated import as_dated
 from holdfast.search.periods import Period, period_in
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
@@ -60,11 +61,29 @@ def _without_evidence(hit: Hit) -> str:
     return statement.text if isinstance(statement, Statement) else hit.text
 
 
+def superseding_first(hits: Sequence[Hit]) -> list[Hit]:
+    """The same hits; what replaces another one comes right before it, with a score as good."""
+    ordered = list(hits)
+    for hit in hits:
+        statement = decoded(hit.data) if hit.data else None
+        if not isinstance(statement, Statement) or not statement.supersedes:
+            continue
+        at = ordered.index(hit)
+        replaced = [
+            place
+            for place, other in enumerate(ordered[:at])
+            if other.id in statement.supersedes and other.project == hit.project
+        ]
+        if replaced:
+            del ordered[at]
+            ordered.insert(replaced[0], replace(hit, score=ordered[replaced[0]].score))
+    return ordered
+
+
 _MOST_REPEATED = 20
 _MOST_OF_PERIOD = 300
-_NAMED = 2.0  # the same score as for a query with a chunk's id
-_OF_PERIOD = {"session": 8.0, "D-": 2.0, "Q-": 1.5}
-KINDS = ("state", "history", "fact", "question", "lesson", "knowledge", "ledger")
+_OF_PERIOD = {"session": 8.0, "D-": 2.0, "Q-": 1.5}  # values by kind of id, where only a day is asked for
+KINDS = ("state", "history", "decision", "fact", "question", "lesson", "knowledge", "ledger")
 
 
 def search(
@@ -86,7 +105,9 @@ def search(
     `nearest`. Hits of a day or period that the query names come first.
     """
     places = memories(machine, project)[0 if own else 1 :] if everywhere else [project]
-    period = period_in(query, machine.now()) if own else None
+    period = period_in(query, machine.now())
+    if period is not None and period.is_all and not own:
+        return []  # what was done on a day is asked of this project
     # The full hour, so that the same search a little later gives exactly the same scores.
     now = machine.now().replace(minute=0, second=0, microsecond=0)
 
@@ -114,29 +135,18 @@ def search(
                 own = [_named(hit, place) for hit in ask_index(machine, place, ask)]
                 hits += _of_others(own, place) if place is not project else _openable(own, place)
         hits = newest_first(_each_session_once(sorted(hits, key=lambda hit: -hit.score)))
+        hits = superseding_first(hits)
         # A caller with a floor builds a briefing, and chooses between a question and a decision itself.
         return hits if floor > 0 else _each_answer_once(hits)
 
+    if period is None or not period.is_all:
+        return found(query, k + _MOST_REPEATED)[:k]
+    of_period = [as_dated(hit, period, _OF_PERIOD) for hit in found("", _MOST_OF_PERIOD, period)]
+    if of_period:
+        return sorted(of_period, key=lambda hit: -hit.score)[:k]
+    # The query has no subject; a text of another day may contain the date.
     hits = found(query, k + _MOST_REPEATED)
-    if period is None:
-        return hits[:k]
-    period_hits = found("", _MOST_OF_PERIOD, period) if period.is_all else found(period.rest, k, period)
-    first = sorted((_dated(hit, period) for hit in period_hits), key=lambda hit: -hit.score)
-    if period.is_all:  # the query has no subject; a text of another day may contain the date
-        return (first or [hit for hit in hits if period.said.casefold() in hit.text.casefold()])[:k]
-    ids_of_period = {(hit.project, hit.id) for hit in first}
-    return [*first, *(hit for hit in hits if (hit.project, hit.id) not in ids_of_period)][:k]
-
-
-def _dated(hit: Hit, period: Period) -> Hit:
-    """Ranks a hit of the named period before all others. If the query has no subject, sessions come first."""
-    worth = hit.score / (1 - hit.score)
-    if period.is_all:
-        worth = _OF_PERIOD.get(hit.id.partition(":")[0], _OF_PERIOD.get(hit.id[:2], worth))
-    worth += _NAMED
-    dated = Grounds(dated=period.name) if period.is_all else replace(hit.grounds, dated=period.name)
-    why = dated.text() if period.is_all else f"{hit.why}; dated {period.name}"
-    return replace(hit, score=round(worth / (1 + worth), 4), why=why, grounds=dated)
+    return [hit for hit in hits if period.said.casefold() in hit.text.casefold()][:k]
 
 
 def _names_of(place: Project, name: str) -> list[str] | None:

@@ -67,7 +67,7 @@ def _retire(options: Namespace, machine: Machine) -> None:
     retired = app.retire(machine, options.id)
     output.answer(
         options,
-        {"status": "retired", **views.decision_as_json(retired)},
+        {"status": "retired", **views.statement_as_json(retired)},
         f"{retired.id} retired: {flat(retired.text)}. holdfast undo takes that back.",
     )
 

@@ -12,6 +12,7 @@ from holdfast.cli.output import Column, Table, flat, table_of
 from holdfast.memory.merge import Contradiction
 from holdfast.memory.reference import KeptFact
 from holdfast.model.memory import Decision, Fact, OpenItem, Question
+from holdfast.model.statement import Statement
 
 Contradictions = Sequence[Contradiction[Fact]] | Sequence[Contradiction[Decision]]
 
@@ -133,6 +134,18 @@ def decision_as_json(decision: Decision) -> dict[str, Any]:
         "by": decision.by,
         "session": decision.session,
         "at": iso(decision.at),
+    }
+
+
+def statement_as_json(said: Statement) -> dict[str, Any]:
+    """A decision of the register, or a passage of a session, in the shape of a decision."""
+    return {
+        "id": said.id,
+        "text": said.text,
+        "rationale": said.reason,
+        "by": said.who,
+        "session": said.session,
+        "at": iso(said.at),
     }
 
 

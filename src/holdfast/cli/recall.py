@@ -9,11 +9,12 @@ from holdfast.cli.output import counted, in_words, places
 from holdfast.core.errors import UsageError
 from holdfast.search.periods import period_in
 
-DESCRIPTION = """Tells what memory has for a task: facts, decisions, dead ends, like sessions and the files they worked
-on, and what another project on this machine has solved already. What comes first depends on the task: facts for
-commands and interfaces, decisions and history for a spec, dead ends for a fix; "start" or "where were we" is told the
-state. Each line has its reason and source (on a terminal, with --why, and in --json); when nothing is good enough,
-nothing is told."""
+DESCRIPTION = """Tells what memory has for a task. First what was decided and found about it, as the prompt hook tells
+it; where less speaks for it than the hook needs, the reason says "weak evidence". Then facts, decisions, dead ends,
+like sessions and the files they worked on, and what another project on this machine has solved already. What of these
+comes first depends on the task: facts for commands and interfaces, decisions and history for a spec, dead ends for a
+fix; "start" or "where were we" is told the state. Each line has its reason and source (on a terminal, with --why, and
+in --json); when nothing is good enough, nothing is told. Before a large task: holdfast search --brief SUBJECT."""
 EXAMPLES = """examples:
   holdfast recall "fix the flaky refresh test"
   holdfast recall "add a discount rule" --budget 400 --why
@@ -50,7 +51,7 @@ def run(options: Namespace, machine: Machine) -> None:
 
 def _briefing(options: Namespace, machine: Machine, task: str) -> Briefing:
     if options.budget < 0:
-        raise UsageError("--budget cannot be negative", fix="Leave it out for 200 tokens")
+        raise UsageError("--budget cannot be negative", fix=f"Leave it out for {BUDGET} tokens")
     if options.as_prompt:
         return recall_as_prompt(machine, machine.project(), task, options.session, options.budget)
     if options.session:

@@ -1,9 +1,10 @@
-"""`holdfast search`: the best matches in memory, with their file and line."""
+"""`holdfast search`: the best matches in memory, with their file and line; with --brief, all that a task needs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from holdfast.briefing.brief import BUDGET, LEAST_BUDGET, brief
 from holdfast.briefing.search import KINDS, project_names, search
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag, option
@@ -15,34 +16,55 @@ from holdfast.search.periods import period_in
 DESCRIPTION = """Searches the state, history, facts, questions, lessons, knowledge and ledger of this project, by words
 and by meaning. The index follows the files by itself; what you edit by hand is found at once. Where nothing fits the
 query, nothing is shown: of a question of several words one in common is seldom enough. Each hit says where it stands,
-in which session it arose and by what it was found; a session's row is not shown beside its log entry."""
+in which session it arose and by what it was found; a session's row is not shown beside its log entry.
+
+With --brief it composes what to read before a large task: decisions with their reasons and the ways that were turned
+down ("not: …"), findings, verified facts, dead ends, open questions, next steps, what commits and documents say, and
+what no longer holds; the newest first, each with its source, within a budget of tokens."""
 EXAMPLES = """examples:
   holdfast search "why is auth slow"
   holdfast search ECONNREFUSED --kind fact
   holdfast search 48f428f9                      what a session did, by its id
   holdfast search "what did we do yesterday"    or 2026-11-03, 3 November, last week
   holdfast search -- --no-verify                a text that begins with a dash
-  holdfast search "retry with backoff" --everywhere -k 3"""
+  holdfast search "retry with backoff" --everywhere -k 3
+  holdfast search --brief "retries of the export client"
+  holdfast search --brief authentication --budget 1500 --json"""
 LONGEST = 240
 _BEFORE = 40  # characters shown before the word that was searched for
 
 
 OPTIONS = (
-    option("query", nargs="+", metavar="QUERY", help="words, a question, an id, an error"),
+    option(
+        "query", nargs="+", metavar="QUERY", help="words, a question, an id, an error; with --brief a subject"
+    ),
     option("--kind", action="append", choices=KINDS, metavar="KIND", help=f"only these: {', '.join(KINDS)}"),
     option("--project", default="", metavar="NAME", help="only this project of the repository"),
     flag("--everywhere", "in every project on this machine"),
     option("-k", type=int, default=5, metavar="N", help="how many hits (default: 5)"),
     flag("--all", "the nearest hits, even where nothing fits"),
     flag("--why", "also say how well each fits, from 0 to 1"),
-    flag("--json", "the hits as JSON"),
+    flag("--brief", "compose what is known of a subject, for a reader who begins a large task"),
+    option(
+        "--budget",
+        type=int,
+        default=None,
+        metavar="N",
+        help=f"with --brief: tokens at most (default: {BUDGET})",
+    ),
+    flag("--json", "the hits, or the brief, as JSON"),
 )
+_OF_HITS = ("kind", "everywhere", "all", "why")
 
 
 def run(options: Namespace, machine: Machine) -> None:
     query = " ".join(options.query).strip()
     if not query or options.k < 1:
         raise UsageError("there is nothing to search for" if not query else "-k must be 1 or more")
+    if options.brief:
+        return _brief(options, machine, query)
+    if options.budget is not None:
+        raise UsageError("--budget goes with --brief", fix="holdfast search --brief SUBJECT --budget N")
     hits = _found(options, machine, query, nearest=options.all)
     if options.json:
         return output.show_json([hit.as_json() for hit in hits])
@@ -54,6 +76,29 @@ def run(options: Namespace, machine: Machine) -> None:
         _show(hit, fit=options.why, project=options.everywhere)
     if not hits:
         output.note(_nothing(options, machine, query))
+
+
+def _brief(options: Namespace, machine: Machine, subject: str) -> None:
+    for name in _OF_HITS:
+        if getattr(options, name):
+            raise UsageError(
+                f"--{name} does not go with --brief", fix="holdfast search --brief SUBJECT [--budget N]"
+            )
+    budget = BUDGET if options.budget is None else options.budget
+    if budget < LEAST_BUDGET:
+        raise UsageError(f"--budget must be {LEAST_BUDGET} or more", fix=f"Leave it out for {BUDGET} tokens")
+    result = brief(machine, machine.project(), subject, budget, options.project)
+    if options.json:
+        return output.show_json(result.as_json())
+    if result.nothing:
+        return output.note(f"{result.nothing}: {output.flat(subject)}")
+    for text in result.text.split("\n"):
+        if text.startswith("#"):
+            output.heading(text)
+        else:
+            output.line(text, under=2)
+    if output.on_terminal():
+        output.note(f"{result.tokens:,} of {budget:,} tokens")
 
 
 def _found(options: Namespace, machine: Machine, query: str, *, nearest: bool) -> list[Hit]:

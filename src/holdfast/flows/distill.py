@@ -155,7 +155,7 @@ class Conclusions:
             record = replace(
                 record,
                 harvest=self._denied.left_of(record.harvest),
-                passages=tuple(item for item in record.passages if item.id not in self._denied.ids),
+                passages=tuple(filter(self._denied.lets, record.passages)),
             )
         return record, self._clean_row(ledger_entry(record))
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import tarfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
+from functools import partial
 from io import BytesIO
 from pathlib import Path
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -27,6 +29,7 @@ from holdfast.memory.session_log import Placed
 from holdfast.memory.store import MemoryStore
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.inbox import faults
+from holdfast.store.line_grammar import Problem
 from holdfast.store.machine import Machine, compile_rules, scanner_installed, scanner_missing_rules
 from holdfast.store.project import FORMAT, Project, check_format
 
@@ -40,6 +43,13 @@ class CheckResult(Struct, frozen=True):
     level: str
     check: str
     message: str
+
+
+class HasProblems(Protocol):
+    """What is read of a file, with the lines of it that could not be."""
+
+    @property
+    def problems(self) -> Sequence[Problem]: ...
 
 
 Results = Iterator[tuple[str, str]]
@@ -106,8 +116,11 @@ def _files(machine: Machine, project: Project) -> Results:
     """Reads every file that people and holdfast write together, as the commands read it."""
     if not project.memory.is_dir():
         return
-    reads = [read for store in _stores(project) for read in (store.facts, store.questions, store.entries)]
-    for read in (MemoryStore(project, project.title).current, *reads):
+    reads: list[Callable[[], HasProblems]] = [MemoryStore(project, project.title).current]
+    for store in _stores(project):
+        reads += [store.facts, store.questions, store.entries]
+        reads += [partial(store.decisions, path) for path in store.months()]
+    for read in reads:
         try:
             yield from (("problem", problem.message) for problem in read().problems)
         except HoldfastError as error:

@@ -28,7 +28,7 @@ from holdfast.memory.read import known_projects
 from holdfast.memory.store import MemoryStore
 from holdfast.model.events import DistilledSession
 from holdfast.model.lesson import Lesson
-from holdfast.model.memory import DeadEnd, LogEntry, ids_of
+from holdfast.model.memory import DeadEnd, LogEntry, Passage, ids_of
 from holdfast.sessions.store import CaptureForgetting
 from holdfast.store.denied import Denied
 from holdfast.store.inbox import envelopes, quarantine
@@ -198,6 +198,7 @@ class _Contents:
             for known_fact in reference.facts:
                 yield from (known_fact.fact, *known_fact.was)
             yield from (*reference.decisions, *store.questions().questions)
+            yield from self._passages(store)
         for store in self.stores[:1]:
             current = store.current()
             yield from (*current.current.todo, *current.ticked, *current.current.questions)
@@ -207,14 +208,21 @@ class _Contents:
             yield from (file.lesson for file in folder.lessons)
         yield from self.statements_of_sessions()
 
+    def _passages(self, store: MemoryStore) -> Iterator[Passage]:
+        for path in store.months():
+            for section in store.decisions(path).sections:
+                yield from section.passages
+
     def statements_of_sessions(self) -> Iterator[Any]:
         for entry in self.entries:
             for kind in _KINDS[:-1]:
                 yield from getattr(entry, kind)
-        for record in self.records.values():
-            harvest = msgspec.convert(record, DistilledSession).harvest
+        for session, record in self.records.items():
+            known = msgspec.convert(record, DistilledSession)
+            harvest = known.harvest
             for kind in _KINDS:
                 yield from getattr(harvest, kind)
+            yield from (msgspec.structs.replace(passage, session=session) for passage in known.passages)
 
     def texts_of(self, sessions: set[str], *, others: bool = False) -> Iterator[str]:
         for name, record in self.records.items():

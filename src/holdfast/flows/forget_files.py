@@ -47,6 +47,10 @@ _MARKDOWN: dict[str, Callable[[str, Removal, str], str]] = {
 }
 
 
+def _markdown(shown: str) -> Callable[[str, Removal, str], str]:
+    return _MARKDOWN.get(shown.rpartition("/")[2], md.forget_in_decisions)
+
+
 class Forgetting:
     """One removal from one project's memory. The caller holds the capture, import and memory locks."""
 
@@ -174,7 +178,7 @@ class Forgetting:
             return self._edit_errors(data)
         if treatment == "text":
             return self._edit_text(shown, data)
-        forget = md.forget_in_log if treatment == "log" else _MARKDOWN[shown.rpartition("/")[2]]
+        forget = md.forget_in_log if treatment == "log" else _markdown(shown)
         return encode_text(forget(decode_text(data), self.removal, shown))
 
     def _edit_injection(self, line: bytes) -> bytes:

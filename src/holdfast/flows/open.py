@@ -15,6 +15,7 @@ from holdfast.core.errors import NotFound, UsageError
 from holdfast.core.folders import text_of
 from holdfast.core.patterns import lazy_regex
 from holdfast.guard.hidden_text import visible
+from holdfast.memory.decisions import FOLDER
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
@@ -150,18 +151,24 @@ _ABOUT = {
     "open-questions.md": "What was asked, and answered",
     "log.md": "What each session did, oldest first",
 }
+_OF_MONTH = "What sessions of a month settled and found, in their words"
 
 
 def readable_files(project: Project) -> Iterator[Readable]:
     for label, path in memory_files(project):
-        if path.name in _ABOUT:
-            yield Readable(name=label.removeprefix(f"{PLACE}/"), about=_ABOUT[path.name])
+        if about := _about(path):
+            yield Readable(name=label.removeprefix(f"{PLACE}/"), about=about)
+
+
+def _about(path: Path) -> str:
+    """What a file says; '' for one that is not read as a whole."""
+    return _ABOUT.get(path.name, _OF_MONTH if path.parent.name == FOLDER else "")
 
 
 def read_whole(machine: Machine, project: Project, name: str) -> str:
     """A file of the memory. A long file is cut at the end, a long log at the start."""
     for label, path in memory_files(project):
-        if path.name in _ABOUT and label == f"{PLACE}/{name}":
+        if _about(path) and label == f"{PLACE}/{name}":
             text = _redact(machine, _text(project, path))
             if path.name == "log.md" and len(text) > MOST_OF_FILE:
                 return f"… (only the end)\n{text[-MOST_OF_FILE:].partition(chr(10))[2]}"

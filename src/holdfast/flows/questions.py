@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.briefing.meaning import Meanings
+from holdfast.briefing.replaced import replaced_passages
 from holdfast.briefing.search import search
 from holdfast.core.likeness import Likeness, asks_for, compare
 from holdfast.flows.notes import (
@@ -23,6 +24,7 @@ from holdfast.flows.notes import (
     this_second,
 )
 from holdfast.flows.remember import rewrite_current
+from holdfast.memory.decisions import is_passage, shown_text
 from holdfast.memory.merge import Contradiction, contradicting, doubt_question, find, is_doubt_about
 from holdfast.memory.paraphrase import Answers, answering, reply
 from holdfast.memory.read import ProjectMemory
@@ -113,7 +115,7 @@ def _from_record(memory: ProjectMemory, asked: str, meaning: Meanings) -> Reply:
 
 def _register(memory: ProjectMemory) -> list[Statement]:
     """Decisions, then the facts that were not retired."""
-    statements = [item for item in memory.statements("decision", "fact") if item.status != "retired"]
+    statements = [item for item in memory.register("decision", "fact") if item.status != "retired"]
     return sorted(statements, key=lambda said: said.kind != "decision")
 
 
@@ -133,25 +135,32 @@ def _answer(asked: str, said: Statement) -> Reply:
 
 def _offered(said: Statement) -> Statement:
     """The statement as it is displayed: an answer after its question, a decision with its reason."""
-    text = f"{said.subject} {said.text}" if said.kind == "answer" else said.text
-    text = f"{text} (because {said.reason})" if said.reason else text
+    if is_passage(said):
+        text = shown_text(said)
+    else:
+        text = f"{said.subject} {said.text}" if said.kind == "answer" else said.text
+        text = f"{text} (because {said.reason})" if said.reason else text
     return replace(said, text=text, source=_place(said.project, said.source))
 
 
 def _near(machine: Machine, store: MemoryStore, memory: ProjectMemory, asked: str) -> tuple[Statement, ...]:
-    """Search results for the question above the floor: answered questions, decisions and facts."""
+    """Search results for the question above the floor: answered questions, decisions, facts and agreed passages."""
     hits = search(
         machine,
         store.project,
         asked,
         _LOOKED_AT,
-        ("fact", "question", "history"),
+        ("fact", "question", "history", "decision"),
         name=store.name,
         floor=OFFER_FLOOR,
     )
+    replaced = replaced_passages(store.project, memory, {hit.session for hit in hits if hit.session})
+    passages = (
+        said for said in memory.passage_statements() if said.status == "agreed" and said.id not in replaced
+    )
     statements = {
         statement.id: statement
-        for statement in (*memory.statements("answer"), *_register(memory))
+        for statement in (*passages, *memory.register("answer"), *_register(memory))
         if statement.text
     }
     return tuple(_offered(statements[hit.id]) for hit in hits if hit.id in statements)[:_MOST_OFFERED]
@@ -322,10 +331,15 @@ def decide(machine: Machine, text: str, because: str | None = None, by: Owner = 
     return results[-1]
 
 
-def retire(machine: Machine, wanted: str) -> Decision:
-    """Remove a decision from the register. Captures do not bring it back; the version before is kept for `undo`."""
-    gone = _wanted_decision(
-        read_decisions(machine).reference.decisions, wanted
+def retire(machine: Machine, wanted: str) -> Statement:
+    """Remove a decision from the register, or a passage from its file of decisions. Captures do not bring it back;
+    the version before is kept for `undo`.
+    """
+    here = memory_here(machine)
+    memory = ProjectMemory(here.project, here.name, strict=True)
+    known = [*memory.register("decision"), *memory.passage_statements()]
+    gone = by_id(
+        wanted, known, lambda said: said.id, "decision", DECISION_LISTING
     )  # an unknown id prepares nothing
 
     def rewrite(reference: Reference) -> Reference:
@@ -334,13 +348,9 @@ def retire(machine: Machine, wanted: str) -> Decision:
 
     with memory_to_change(machine) as store:
         store.change_facts(rewrite, RETIRE)
-        store.dismiss(gone.id)
+        store.remove_passages({gone.id}, RETIRE)
         settle_doubts(machine, store, gone.id, RETIRE)
     return gone
-
-
-def _wanted_decision(decisions: Sequence[Decision], wanted: str) -> Decision:
-    return by_id(wanted, decisions, lambda decision: decision.id, "decision", DECISION_LISTING)
 
 
 def _known(decisions: Sequence[Decision], new: Decision, meaning: Meanings) -> Decision | None:

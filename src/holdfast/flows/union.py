@@ -23,6 +23,7 @@ from holdfast.ledger.store import LedgerStore, missing_rows
 from holdfast.lessons.proposals import allowed
 from holdfast.lessons.store import LessonStore, read_file
 from holdfast.memory.current import Current, CurrentFile
+from holdfast.memory.decisions import FOLDER, DecisionsFile
 from holdfast.memory.read import known_projects
 from holdfast.memory.reference import Reference
 from holdfast.memory.store import MemoryStore
@@ -134,6 +135,32 @@ class Union:
         self.added.sessions += len(new)
         self._add_facts(theirs, ours)
         self._add_questions(theirs, ours)
+        for path in theirs.months():
+            self._add_passages(theirs.decisions(path), ours)
+
+    def _add_passages(self, file: DecisionsFile, ours: MemoryStore) -> None:
+        """Adds passages to the files of their months, which both memories may have."""
+        self._warn(file.problems)
+        known_ids = {
+            (section.session, passage.id)
+            for path in ours.months()
+            for section in ours.decisions(path).sections
+            for passage in section.passages
+        }
+        unwanted = self._unwanted(ours)
+        sections = []
+        for section in map(self._strip, file.sections):
+            passages = tuple(
+                passage
+                for passage in section.passages
+                if (section.session, passage.id) not in known_ids
+                and passage.id not in unwanted
+                and self._denied.lets(passage)
+            )
+            if passages and section.session not in self._forgotten:
+                sections.append(replace(section, passages=passages))
+        ours.record_passages(sections, REASON)
+        self.added.decisions += sum(len(section.passages) for section in sections)
 
     def _add_facts(self, theirs: MemoryStore, ours: MemoryStore) -> None:
         file = theirs.facts()
@@ -224,7 +251,9 @@ class Union:
         """Copies files that are missing here, except versions: those belong to the other memory's files."""
         for name in canonical_files(self.there.memory).files:
             top, _, rest = name.partition("/")
-            managed = top == "projects" and (name.endswith(_MANAGED) or "/archive/" in name)
+            managed = top == "projects" and (
+                name.endswith(_MANAGED) or "/archive/" in name or f"/{FOLDER}/" in name
+            )
             if name in ("name", "ledger.md", CAPTURE) or top == "history" or managed:
                 continue
             target = self.here.memory / name

@@ -17,6 +17,7 @@ from holdfast.store.machine import Machine
 
 if TYPE_CHECKING:
     from holdfast.memory.merge import Contradiction
+    from holdfast.store.project import Project
 
 LONGEST_LINE = 600
 MOST_LIKE = 5
@@ -46,15 +47,27 @@ def _id(id: str) -> str:
 
 
 def _recall(machine: Machine, given: tools.Recall, client: str) -> str:
-    from holdfast.briefing.recall import recall
+    from holdfast.briefing.recall import BUDGET, recall
 
-    briefing = recall(machine, permit(machine, reads=True, writes=False), given.task, given.budget)
+    project = permit(machine, reads=True, writes=False)
+    if given.brief:
+        return _brief(machine, project, given)
+    briefing = recall(machine, project, given.task, given.budget or BUDGET)
     if not briefing.lines:
         return "Memory has nothing for this task that is good enough."
     return fenced(
         f"{_flat(line.text)}  ({' · '.join(filter(None, (_shown_id(line.id), line.source)))})"
         for line in briefing.lines
     )
+
+
+def _brief(machine: Machine, project: Project, given: tools.Recall) -> str:
+    from holdfast.briefing.brief import BUDGET, brief
+
+    result = brief(machine, project, given.task, given.budget or BUDGET)
+    if result.nothing:
+        return f"{result.nothing}."
+    return fenced(result.text.split("\n"), longest=4_000)
 
 
 def _shown_id(id: str) -> str:

@@ -26,12 +26,17 @@ _Text = Annotated[str, Meta(max_length=LONGEST)]
 
 class Recall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     task: _Text
-    budget: Annotated[int, Meta(ge=20, le=2000, description="tokens at most")] = 200
+    budget: Annotated[int, Meta(ge=0, le=8000, description="tokens at most; 0: 300, brief 4000")] = 0
+    brief: Annotated[
+        bool, Meta(description="before large work: all decisions, rejected ways, facts, questions about task")
+    ] = False
 
 
 class Search(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     query: _Text
-    kind: Literal["state", "history", "fact", "question", "lesson", "knowledge", "ledger", "any"] = "any"
+    kind: Literal[
+        "state", "history", "decision", "fact", "question", "lesson", "knowledge", "ledger", "any"
+    ] = "any"
     k: Annotated[int, Meta(ge=1, le=20)] = 5
 
 

@@ -6,9 +6,10 @@ only add lines, so that nothing a person took out comes back.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.tokens import cut_to
@@ -20,6 +21,13 @@ from holdfast.store.line_grammar import Problem
 FOLDER = "decisions"
 _SECTION = lazy_regex(r"## (.*?)(?: · branch: (.*?))?(?: <!-- session (.*) -->)?\s*\Z")
 _TITLE_TOKENS = 24
+_MARKS = {
+    "agreed": "",
+    "proposed": "proposed: ",
+    "rejected": "not: ",
+    "superseded": "was: ",
+    "retired": "was: ",
+}
 _DATED = lazy_regex(r"\A(\d{4}-\d\d-\d\d \d\d:\d\d|undated) · ")
 
 
@@ -34,9 +42,10 @@ class SessionPassages(Struct, frozen=True, kw_only=True):
 
 
 class DecisionsFile(Struct):
-    """A parsed file."""
+    """A parsed file. `lines` are the line numbers of the passages of each section, counted from 1."""
 
     sections: list[SessionPassages] = field(default_factory=list)
+    lines: list[tuple[int, ...]] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
 
@@ -56,13 +65,12 @@ def with_sessions(text: str, new: Iterable[SessionPassages], dismissed: Collecti
     """The file with these sessions. Lines that stand in it, and lines that a person took out, are not added."""
     lines = text.rstrip("\n").split("\n")
     for section in new:
-        known_lines = [number for number, line in enumerate(lines) if _session_of(line) == section.session]
-        start = known_lines[0] if known_lines else -1
+        start = next((number for number, line in enumerate(lines) if _is_heading_of(line, section)), -1)
         end = _end_of(lines, start) if start >= 0 else len(lines)
-        standing = _bullets(lines[start:end], section.session) if start >= 0 else ()
-        known = {passage.id for _, passage in standing if passage is not None}
+        bullets = _bullets(lines[start:end], section.session) if start >= 0 else ()
+        known = {passage.id for _, passage in bullets if passage}
         added = [
-            f"- {md.PASSAGE.render(passage)}"
+            f"- {md.PASSAGE.render(replace(passage, session=''))}"
             for passage in section.passages
             if passage.id not in known and passage.id not in dismissed
         ]
@@ -75,21 +83,85 @@ def with_sessions(text: str, new: Iterable[SessionPassages], dismissed: Collecti
     return "\n".join(lines) + "\n"
 
 
+def edit_passages(
+    text: str,
+    edit: Callable[[Passage], Passage | None],
+    edit_title: Callable[[str, str], str | None] = lambda _session, title: title,
+    edit_rest: Callable[[str], str] = str,
+) -> str:
+    """The file with each passage as `edit` returns it, without those for which it returns None.
+
+    `edit_title` gets the session and the title of each section; if it returns None, or if no passage is left, the
+    heading goes too. `edit_rest` gets all other lines.
+    """
+    lines = text.split("\n")
+    for start, end in reversed(_sections(lines)):
+        lines[start:end] = _edited(lines[start:end], edit, edit_title, edit_rest)
+    return "\n".join(lines)
+
+
+def _edited(
+    section: Sequence[str],
+    edit: Callable[[Passage], Passage | None],
+    edit_title: Callable[[str, str], str | None],
+    edit_rest: Callable[[str], str],
+) -> list[str]:
+    session = _session_of(section[0])
+    passages = {number: passage for number, passage in _bullets(section, session) if passage}
+    kept = {number: edit(passage) for number, passage in passages.items()}
+    is_headed = section[0].startswith("## ")
+    title = _heading_parts(section[0])[1]
+    new_title = edit_title(session, title) if is_headed else title
+    is_gone = new_title is None or (bool(passages) and not any(kept.values()))
+    edited = []
+    for number, line in enumerate(section):
+        if number in kept:
+            new = kept[number]
+            if new == passages[number]:
+                edited.append(line)
+            elif new is not None:
+                edited.append(f"- {md.PASSAGE.render(new, {'session': session})}")
+        elif is_headed and is_gone and (number == 0 or not line.strip()):
+            continue
+        elif is_headed and number == 0:
+            edited.append(
+                line if new_title == title else line.replace(md.encode(title), md.encode(new_title or ""), 1)
+            )
+        else:
+            edited.append(edit_rest(line))
+    return edited
+
+
+def _sections(lines: Sequence[str]) -> list[tuple[int, int]]:
+    """The first line of each section and the line after its last; what stands above the first heading is one too."""
+    starts = [number for number, line in enumerate(lines) if line.startswith("## ")]
+    starts = [0, *starts] if not starts or starts[0] > 0 else starts
+    return list(zip(starts, [*starts[1:], len(lines)], strict=True))
+
+
 def parse_decisions(text: str, where: str = "decisions.md") -> DecisionsFile:
     file = DecisionsFile()
     lines = text.split("\n")
-    starts = [number for number, line in enumerate(lines) if line.startswith("## ")]
-    for start in starts:
+    for start, end in _sections(lines):
         session = _session_of(lines[start])
-        passages: list[Passage] = []
-        for number, passage in _bullets(lines[start : _end_of(lines, start)], session):
+        passages: list[tuple[int, Passage]] = []
+        for number, passage in _bullets(lines[start:end], session):
             if passage is None:
                 file.problems.append(md.problem(where, start + number + 1, "no decision that can be read"))
             else:
-                passages.append(passage)
+                passages.append((start + number + 1, passage))
+        if not passages and not lines[start].startswith("## "):
+            continue  # nothing but the words at the beginning of the file
         at, title, branch = _heading_parts(lines[start])
+        file.lines.append(tuple(number for number, _ in passages))
         file.sections.append(
-            SessionPassages(session=session, title=title, at=at, branch=branch, passages=tuple(passages))
+            SessionPassages(
+                session=session,
+                title=title,
+                at=at,
+                branch=branch,
+                passages=tuple(passage for _, passage in passages),
+            )
         )
     return file
 
@@ -97,13 +169,21 @@ def parse_decisions(text: str, where: str = "decisions.md") -> DecisionsFile:
 def _heading(section: SessionPassages) -> str:
     title = cut_to(" ".join(section.title.split()), _TITLE_TOKENS) or "a session"
     branch = f" · branch: {md.encode(section.branch)}" if section.branch else ""
-    heading = f"## {md.render_minute(section.at)} · {md.encode(title)}{branch}"
-    return f"{heading} <!-- session {md.encode(section.session)} -->"
+    session = f" <!-- session {md.encode(section.session)} -->" if section.session else ""
+    return f"## {md.render_minute(section.at)} · {md.encode(title)}{branch}{session}"
+
+
+def _is_heading_of(line: str, section: SessionPassages) -> bool:
+    """Whether a section belongs to the same session; what a person wrote has none, and is known by its title."""
+    if not line.startswith("## ") or _session_of(line) != section.session:
+        return False
+    return bool(section.session) or _heading_parts(line)[1] == section.title
 
 
 def _heading_parts(line: str) -> tuple[float | None, str, str]:
     match = _SECTION.match(line)
-    assert match is not None
+    if match is None:  # above the first heading
+        return None, "", ""
     title, at = match[1], None
     if dated := _DATED.match(title):
         title = title[dated.end() :]
@@ -127,13 +207,25 @@ def _end_of(lines: Sequence[str], start: int) -> int:
 
 
 def _bullets(lines: Sequence[str], session: str) -> Iterator[tuple[int, Passage | None]]:
+    """The passages of a section, None for a line that cannot be read.
+
+    A line keeps its id when a person changes its words, so that the words before do not come back. In a copy of a line
+    the id stands a second time and counts no more.
+    """
+    ids: set[str] = set()
     for number, line in enumerate(lines):
         if not line.startswith("- "):
             continue
         try:
-            yield number, md.PASSAGE.parse(line[2:], {"session": session})
+            passage = md.PASSAGE.parse(line[2:], {"session": session})
         except (ValueError, OverflowError):
             yield number, None
+            continue
+        written_id = md.id_of_line(line)
+        if written_id.startswith("D-") and written_id not in {passage.id, *ids}:
+            passage = replace(passage, written_id=written_id)
+        ids.add(passage.id)
+        yield number, passage
 
 
 def passage_statement(passage: Passage, section: SessionPassages, project: str = "") -> Statement:
@@ -153,3 +245,14 @@ def passage_statement(passage: Passage, section: SessionPassages, project: str =
         source=f"{FOLDER}/{month_of(section.at)}.md",
         worth=passage.worth / 100,
     )
+
+
+def is_passage(statement: Statement) -> bool:
+    return statement.source.startswith(f"{FOLDER}/")
+
+
+def shown_text(statement: Statement) -> str:
+    """A passage in one line: after the question that it answers, and marked if it does not hold."""
+    text, subject = (" ".join(part.split()) for part in (statement.text, statement.subject))
+    text = f"{subject} → {text}" if subject else text
+    return f"{_MARKS[statement.status]}{text}"

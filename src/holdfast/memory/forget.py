@@ -7,11 +7,12 @@ from collections.abc import Collection
 from msgspec.structs import replace
 
 from holdfast.memory import current
+from holdfast.memory import decisions as decisions_md
 from holdfast.memory import log as log_md
 from holdfast.memory import reference as reference_md
 from holdfast.memory.log import Block, LogFile
 from holdfast.memory.reference import KeptFact, QuestionsFile, Reference, ReferenceFile
-from holdfast.model.memory import content_id
+from holdfast.model.memory import Passage, content_id
 from holdfast.store import line_grammar as md
 from holdfast.store.removal import Removal
 from holdfast.store.sections import parse
@@ -98,6 +99,22 @@ def forget_in_questions(text: str, removal: Removal, where: str = "open-question
         text = reference_md.render_questions(file, remaining)
         file = reference_md.parse_questions(text, where)
     return _without_prose(file, removal)
+
+
+def forget_in_decisions(text: str, removal: Removal, where: str = "decisions.md") -> str:
+    """Forgotten passages, and those of forgotten sessions, go as a whole: a hole would change what they say."""
+
+    def edit(passage: Passage) -> Passage | None:
+        is_listed = passage.id in removal.ids or passage.session in removal.sessions
+        if is_listed or removal.phrases.found_in(passage.text):
+            removal.hits += 1
+            return None
+        return replace(passage, question=removal.text(passage.question))
+
+    def edit_title(session: str, title: str) -> str | None:
+        return None if session in removal.sessions else removal.text(title)
+
+    return decisions_md.edit_passages(text, edit, edit_title, removal.prose)
 
 
 def _without_prose(file: ReferenceFile | QuestionsFile, removal: Removal) -> str:

@@ -95,7 +95,18 @@ class ProjectMemory:
                 yield from ((store.name, section) for section in file.sections)
 
     def statements(self, *kinds: StatementKind) -> Iterator[Statement]:
-        """All statements of these kinds, each kind from the file that is canonical for it."""
+        """All statements of these kinds: those of the register, and the passages of sessions."""
+        yield from self.register(*kinds)
+        yield from (statement for statement in self.passage_statements() if statement.kind in kinds)
+
+    def passage_statements(self) -> Iterator[Statement]:
+        """All passages, whatever their kind and status."""
+        for name, section in self.passages():
+            for passage in section.passages:
+                yield passage_statement(passage, section, name)
+
+    def register(self, *kinds: StatementKind) -> Iterator[Statement]:
+        """The statements of these kinds without passages, each kind from the file that is canonical for it."""
         for name, reference in self.references() if {"fact", "decision"} & {*kinds} else ():
             for known_fact in reference.facts if "fact" in kinds else ():
                 status: Status = "agreed" if known_fact.did_not_show is None else "rejected"
@@ -103,10 +114,6 @@ class ProjectMemory:
                 yield statement.with_status(status if known_fact.retired_at is None else "retired")
             for decision in reference.decisions if "decision" in kinds else ():
                 yield statement_of(decision, name, "reference.md")
-        for name, section in self.passages():
-            for passage in section.passages:
-                if passage.kind in kinds:
-                    yield passage_statement(passage, section, name)
         for name, question in self.questions() if "answer" in kinds else ():
             yield statement_of(question, name, "open-questions.md")
         for name, entry in self.entries() if {"finding", "dead_end"} & {*kinds} else ():

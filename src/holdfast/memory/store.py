@@ -22,7 +22,6 @@ from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.files import Held
 from holdfast.core.folders import checked, text_of
 from holdfast.core.names import safe_name
-from holdfast.core.patterns import lazy_regex
 from holdfast.memory import current as current_md
 from holdfast.memory import decisions as decisions_md
 from holdfast.memory import reference as reference_md
@@ -39,13 +38,12 @@ from holdfast.memory.session_log import (
 from holdfast.model.memory import Decision, LogEntry, Question
 from holdfast.store.denied import Denied
 from holdfast.store.json_files import encode_json_lines, read_json_lines
+from holdfast.store.line_grammar import id_of_line
 from holdfast.store.project import Project
 from holdfast.store.sections import decode_text, encode_text
 from holdfast.store.versions import UNDO, Change, Step, Versions, is_lesson, steps_back
 
 # --- statements that a person removed ------------------------------------------------------------------
-
-_ID = lazy_regex(r" · ([A-Z]-[0-9a-z]{6})(?: <!--.*)?\s*$")
 
 
 class _Line(Struct):
@@ -74,8 +72,8 @@ def lines_of_ids(text: str) -> dict[str, int]:
     """The ids at the end of a file's lines, each with its first line number, counted from 1."""
     numbers: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), 1):
-        if match := _ID.search(line):
-            numbers.setdefault(match[1], number)
+        if id := id_of_line(line):
+            numbers.setdefault(id, number)
     return numbers
 
 
@@ -235,7 +233,9 @@ class MemoryStore:
         for session in sessions:
             if session.passages:
                 months.setdefault(decisions_md.month_of(session.at), []).append(session)
-        dismissed = self.dismissed() if months else set()
+        paths = {month: self.decisions_folder / f"{month}.md" for month in months}
+        # Of a file that was deleted as a whole, too, nothing comes back.
+        dismissed = self.dismissed().union(*map(self._deleted_by_hand, paths.values())) if months else set()
         for month, group in months.items():
             self._add_passages(month, group, dismissed, reason)
 
@@ -248,6 +248,18 @@ class MemoryStore:
             )
 
         self.change(self.decisions_folder / f"{month}.md", rewrite, reason)
+
+    def remove_passages(self, ids: Collection[str], reason: str = "") -> None:
+        """Remove passages for good: a session that is captured again does not bring them back."""
+        for path in self.months():
+            self.change(
+                path,
+                lambda text: decisions_md.edit_passages(
+                    text, lambda passage: None if passage.id in ids else passage
+                ),
+                reason,
+            )
+        self.dismiss(*ids)
 
     def propose(self, corrections: Iterable[str], reason: str = "") -> bool:
         """Propose corrections to the operating manual."""

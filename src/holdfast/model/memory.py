@@ -136,7 +136,7 @@ class Passage(Struct, frozen=True, kw_only=True):
     """What a session settled, found or turned down, in the words that were used: one to three sentences.
 
     `question` is what it answers, where it cannot be understood without. `worth` is a percentage: how likely it is that
-    a later session should know it.
+    a later session should know it. `written_id` is the id in the file, if a person changed the words.
     """
 
     text: str
@@ -146,10 +146,11 @@ class Passage(Struct, frozen=True, kw_only=True):
     by: Owner = ""
     worth: int = 50
     session: str = ""
+    written_id: str = ""
 
     @property
     def id(self) -> str:
-        return content_id("D", self.text)
+        return self.written_id or content_id("D", self.text)
 
 
 class LogEntry(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ EXACT_FIRST = frozenset({"fact", "command", "id"})
 """Kinds where a text that holds the question word for word comes before one that is only like it."""
 
 
-WEAK = "little speaks for it"
+WEAK = "weak evidence"
 """A hit's reason that it may as well be chance, beside the others."""
 
 
@@ -37,7 +37,7 @@ class Chunk(Struct, frozen=True, kw_only=True):
 class Grounds(Struct, frozen=True):
     """Why something was found: its id is in the query, shared words, similarity of meaning, its date.
 
-    `weak` is what may as well be chance.
+    `weak` is what may as well be chance; `context` says which turns around it fit, where it shares no word itself.
     """
 
     named: bool = False
@@ -45,17 +45,19 @@ class Grounds(Struct, frozen=True):
     meaning: str = ""
     weak: bool = False
     dated: str = ""
+    context: str = ""
 
     @property
     def are_one_word(self) -> bool:
         """Whether one shared word is all there is."""
-        return len(self.words) == 1 and not (self.meaning or self.weak or self.dated)
+        return len(self.words) == 1 and not (self.meaning or self.weak or self.dated or self.context)
 
     def text(self, otherwise: str = "") -> str:
         """For people; `otherwise` where nothing can be named."""
         reasons = ["its id"] if self.named else []
         reasons += [f"words: {', '.join(self.words)}"] if self.words else []
         reasons += [f"meaning: {self.meaning}"] if self.meaning else []
+        reasons += [f"context: {self.context}"] if self.context else []
         reasons += [WEAK] if self.weak else []
         reasons += [f"dated {self.dated}"] if self.dated else []
         return "; ".join(reasons) or otherwise

@@ -116,9 +116,9 @@ def text_of(said: Said) -> str:
         return "\n".join(filter(None, lines))
     if said.kind == "decision" and said.reason:
         return f"{said.text} (because {said.reason})"
-    if said.kind == "answer":
+    if said.kind == "answer" and said.subject:
         return f"{said.subject} → {said.text or OPEN}"
-    if said.kind == "dead_end":
+    if said.kind == "dead_end" and said.not_:
         instead = f" → `{said.text}` worked" if said.text else ""
         return f"`{said.not_}` fails here ({said.reason}){instead}"
     if said.kind == "fact":

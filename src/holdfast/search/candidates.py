@@ -74,22 +74,33 @@ _FEW_WORDS = 2
 
 
 class Candidate(Struct, frozen=True):
-    """A chunk that may answer: its passages (number, start, stop), its kind and its time."""
+    """A chunk that may answer: its passages (number, start, stop), its kind, its time, and its place in a series.
+
+    `series` is 0 for a chunk that stands alone.
+    """
 
     id: str
     passages: list[tuple[int, int, int]]
     kind: str
     at: float | None
+    series: int = 0
+    place: float = 0.0
+
+
+class Worth(Struct, frozen=True):
+    """What speaks for a chunk by itself: the coverage by its best passage, its largest cosine, and both together."""
+
+    passage: float
+    cosine: float
+    relevance: float
 
 
 class Ranked(Struct, frozen=True):
-    """A chunk with its rank value and the data for its hit."""
+    """A chunk with its rank value. It is certain if the query names it, or if it contains the query literally."""
 
     value: float
     number: int
-    best: tuple[int, int, int]
-    cosine: float
-    claim: Claim | None  # None if the query names it or it contains the query literally: that is certain
+    is_certain: bool
 
 
 class QueryEvidence(Struct, frozen=True):
@@ -112,19 +123,26 @@ class QueryEvidence(Struct, frozen=True):
         """Whether the query has only a word or two that no text contains: then only meaning can match."""
         return not (self.by_passage or self.by_whole) and self.chosen.asked <= _FEW_WORDS
 
-    def of(self, number: int, candidate: Candidate) -> tuple[float, float, float]:
-        """A chunk's coverage by its best passage and by all of it, and its largest cosine."""
-        numbers = [passage for passage, _, _ in candidate.passages]
-        passage = max(self.by_passage.get(n, 0.0) for n in numbers) / self.chosen.passage_weight
-        if len(numbers) == 1:
-            return passage, passage, self.cosines.get(numbers[0], 0.0)
-        whole = self.by_whole.get(number, 0.0) / self.chosen.whole_weight
-        return passage, whole, max(self.cosines.get(n, 0.0) for n in numbers)
+    def worth(self, number: int, candidate: Candidate) -> Worth:
+        """What speaks for a chunk by its best passage, by all of it, and by its meaning."""
+        lengths = self.chosen.lengths
+        if len(candidate.passages) == 1:  # most chunks
+            ((only, _, length),) = candidate.passages
+            passage = self.by_passage.get(only, 0.0) / self.chosen.passage_weight
+            whole = passage * lengths.passage_to_all(length) if passage else 0.0
+            cosine = self.cosines.get(only, 0.0)
+        else:
+            numbers = [passage for passage, _, _ in candidate.passages]
+            passage = max(self.by_passage.get(n, 0.0) for n in numbers) / self.chosen.passage_weight
+            length = max(stop for _, _, stop in candidate.passages)
+            whole = self.by_whole.get(number, 0.0) / self.chosen.whole_weight * lengths.whole_to_all(length)
+            cosine = max(self.cosines.get(n, 0.0) for n in numbers)
+        return Worth(passage, cosine, terms.relevance(passage, whole, cosine))
 
-    def claim(self, candidate: Candidate, coverage: float, cosine: float) -> Claim:
+    def claim(self, candidate: Candidate, worth: Worth) -> Claim:
         numbers = [passage for passage, _, _ in candidate.passages]
         best_passage = max(numbers, key=lambda number: (self.by_passage.get(number, 0.0), -number))
-        return Claim(best_passage, coverage, cosine if self.cosines else None)
+        return Claim(best_passage, worth.passage, worth.cosine if self.cosines else None)
 
     def best_passage(self, candidate: Candidate) -> tuple[int, int, int]:
         def worth(place: tuple[int, int, int]) -> tuple[float, int]:
@@ -286,13 +304,16 @@ class Candidates:
         for some in portions(sorted(numbers)):
             marks = ", ".join("?" * len(some))
             statement = (
-                "SELECT chunk.n, chunk.id, chunk.kind, chunk.at, passage.n, start, stop FROM chunk "
-                f"JOIN passage ON passage.chunk = chunk.n WHERE chunk.n IN ({marks}) AND {condition}"
+                "SELECT chunk.n, id, kind, at, passage.n, start, stop, series, place FROM chunk "
+                "JOIN passage ON passage.chunk = chunk.n LEFT JOIN turn ON turn.chunk = chunk.n "
+                f"WHERE chunk.n IN ({marks}) AND {condition}"
             )
-            for n, id, kind, at, number, start, stop in self._db.ask(statement, [*some, *values]):
+            for n, id, kind, at, number, start, stop, series, place in self._db.ask(
+                statement, [*some, *values]
+            ):
                 candidate = found.get(n)
                 if candidate is None:
-                    candidate = found[n] = Candidate(id, [], kind, at)
+                    candidate = found[n] = Candidate(id, [], kind, at, series or 0, place or 0.0)
                 candidate.passages.append((number, start, stop))
         return found
 
@@ -307,24 +328,29 @@ _TELLING_COSINE = 0.3
 def hit_of(
     database: Database,
     one: Ranked,
+    best: tuple[int, int, int],
+    cosine: float,
     evidence: QueryEvidence,
     is_weak: bool,
     otherwise: str = "like it in parts",
+    context: str = "",
 ) -> Hit:
     """Builds the hit; `otherwise` is the reason if no word or meaning can be named."""
     statement = "SELECT id, kind, title, text, path, line, session, project, at, data FROM chunk WHERE n = ?"
     ((id, kind, title, text, path, line, session, project, at, data),) = database.ask(
         statement, (one.number,)
     )
-    _, start, stop = one.best
+    _, start, stop = best
     shown_terms = evidence.chosen.shown
     if stop - start > _LONGEST_SHOWN:
         start, stop = lexical.around(shown_terms, text, start, stop, _LONGEST_SHOWN)
     passage = text[start:stop].strip() if (start, stop) != (0, len(text)) else text
     words = lexical.held(shown_terms, f"{title} {passage}", _REASON_WORDS)
     words = words or [sign for sign in evidence.signs if sign in passage]
-    meaning = f"{one.cosine:.2f}" if one.cosine >= _TELLING_COSINE else ""
-    grounds = Grounds(one.number in evidence.named, tuple(words), meaning, is_weak)
+    meaning = f"{cosine:.2f}" if cosine >= _TELLING_COSINE else ""
+    grounds = Grounds(
+        one.number in evidence.named, tuple(words), meaning, is_weak, context="" if words else context
+    )
     skipped = len(text[start:stop]) - len(text[start:stop].lstrip()) if start else 0
     return Hit(
         id=id,

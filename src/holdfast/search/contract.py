@@ -226,3 +226,4 @@ class Query(Struct, frozen=True):
     vector: bytes | None
     least: float | None = None
     lift: float = 0.0
+    recency: float = 0.0

@@ -13,7 +13,7 @@ from typing import TypeVar
 from holdfast.core.errors import FormatTooNew, StoreError
 
 T = TypeVar("T")
-INDEX_FORMAT = 4
+INDEX_FORMAT = 5
 """Also counts changes of how text is split into terms: an older index is emptied, and filled again by its owner."""
 
 BUSY_SECONDS = 60
@@ -29,6 +29,9 @@ CREATE INDEX chunk_by_kind ON chunk (kind, project);
 CREATE TABLE passage (
     n INTEGER PRIMARY KEY AUTOINCREMENT, chunk INTEGER NOT NULL, start INTEGER NOT NULL, stop INTEGER NOT NULL);
 CREATE INDEX passage_of_chunk ON passage (chunk);
+CREATE TABLE series (n INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE turn (chunk INTEGER PRIMARY KEY, series INTEGER NOT NULL, place REAL NOT NULL);
+CREATE INDEX turn_in_series ON turn (series, place);
 CREATE VIRTUAL TABLE passage_words USING fts5(title, body, names, content='', tokenize='porter unicode61');
 CREATE VIRTUAL TABLE passage_word USING fts5vocab(passage_words, row);
 CREATE VIRTUAL TABLE whole_words USING fts5(title, body, names, content='', tokenize='porter unicode61');
@@ -36,7 +39,10 @@ CREATE VIRTUAL TABLE whole_word USING fts5vocab(whole_words, row);
 """
 # passage_words has every passage; whole_words has, as one text, each chunk that is more than one passage.
 
-_DELETED_TABLES = ("meta", "chunk", "passage", "passage_word", "passage_words", "whole_word", "whole_words")
+_DELETED_TABLES = (
+    *("meta", "chunk", "passage", "series", "turn"),
+    *("passage_word", "passage_words", "whole_word", "whole_words"),
+)
 
 
 class Database:

@@ -43,6 +43,7 @@ _SIGNS = _words(
     "day night week month year morning noon evening jan feb mar apr may jun jul aug sep oct nov dec 19 20"
 )
 _SINCE = lazy_regex(r"\b(since|after|before|until|till|by)\s+(?:the )?$", re.I)
+_WEEK_OF = lazy_regex(r"\bweek (?:of|from|starting|beginning)\s+(?:the )?$", re.I)
 _LEADING = lazy_regex(r"(?:\b(?:on|in|from|of|for|during|since|after|at|the|around|over|within)\s+)+$", re.I)
 _TO = lazy_regex(r"\s*(?:to|until|till|through|and|–|-|\.\.)\s*(?:the )?", re.I)
 # Words of a query about a whole day: none of them is a subject.
@@ -103,6 +104,8 @@ def period_in(question: str, now: datetime) -> Period | None:
         and second.begin == 0
     ):
         first, last, end = min(first, second.first), max(last, second.last), connector.end() + second.end
+    if first == last and _WEEK_OF.search(text[:begin]):
+        last = min(first + timedelta(days=6), today)
     if preposition := _SINCE.search(text[:begin]):
         if preposition[1].lower() not in ("since", "after"):
             return None  # everything before a date is not a useful period
@@ -177,6 +180,11 @@ def _whole_month(match: re.Match[str], today: date) -> Days:
     return _month(year, number)
 
 
+def _whole_year(match: re.Match[str], today: date) -> Days:
+    year = int(match["year"])
+    return date(year, 1, 1), date(year, 12, 31)
+
+
 def _word(match: re.Match[str], today: date) -> Days:
     back = {"today": 0, "this": 0, "tonight": 0, "yesterday": 1, "last": 1, "day": 2, "the": 2}
     day = today - timedelta(days=back[match[0].lower().split()[0]])
@@ -244,6 +252,7 @@ _FORMS: tuple[tuple[re.Pattern[str], _Reader], ...] = tuple(
         (rf"\b{_MONTH} {_NTH}(?![:\w]|\.\d)(?:,? {_YEAR})?", _month_and_day),
         (rf"(?:\b(?:in|last|during|this) |(?<=since )){_MONTH}(?:,? {_YEAR})?", _whole_month),
         (rf"\b{_MONTH},? {_YEAR}", _whole_month),
+        (rf"\b(?:in|during|of) (?:the year )?{_YEAR}(?![\w-]|[.:/,]\d)", _whole_year),
         (rf"\b(?:(?:the )?day before yesterday|yesterday|last night|today|{_PART})\b", _word),
         (rf"(?:\b(?P<which>{_WHICH}) |(?<=since )|(?<=after ))(?P<weekday>{_OF_DAYS})\b", _weekday),
         (rf"\b(?P<which>)(?P<weekday>{_OF_DAYS})(?=\W*$)", _weekday),

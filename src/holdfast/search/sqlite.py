@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -13,172 +13,25 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from holdfast.core.errors import UsageError
-from holdfast.model.search import EXACT_FIRST, TIMELESS, Changes, Chunk, Hit, Stats
-from holdfast.search import lexical
-from holdfast.search import terms as fuse
-from holdfast.search.candidates import (
-    Candidate,
-    Candidates,
-    Claim,
-    QueryEvidence,
-    Ranked,
-    hit_of,
-    remaining_evidence,
-)
-from holdfast.search.contract import FITTING, FLOOR, Query, Scope, When, seconds, storable
+from holdfast.model.search import Changes, Chunk, Hit, Stats
+from holdfast.search import lexical, terms
+from holdfast.search.contract import Query, Scope, When, seconds, storable
 from holdfast.search.database import Database
+from holdfast.search.dated import period_first
 from holdfast.search.embed.static import Embedder
-from holdfast.search.terms import CLOSELY, Chosen, Terms
-from holdfast.search.vectors import Vanished, VectorFile
+from holdfast.search.intent import means_the_newest
+from holdfast.search.periods import Period, period_in
+from holdfast.search.ranking import Lookup, newest
+from holdfast.search.terms import Terms
+from holdfast.search.vectors import Vanished
 from holdfast.search.writer import Embedding, Generations
 
 if TYPE_CHECKING:
     from holdfast.search.writer import IndexWriter, Layout
 
 
-# --- ranking -------------------------------------------------------------------------------------------
-
-_LOOKED_AT_FOR_WORDING = 50
-
-
-class Lookup:
-    """Answers one query from one database, inside a read transaction."""
-
-    def __init__(self, database: Database, terms: Terms, vectors: VectorFile | None) -> None:
-        self._db = database
-        self._terms = terms
-        self._found = Candidates(database, vectors)
-
-    def answer(self, question: Query, k: int, floor: float) -> list[Hit]:
-        evidence = self._evidence(question)
-        if question.least is not None and not evidence.fits(question.least):
-            return []
-        candidates = self._found.of(
-            [*evidence.by_passage, *evidence.cosines], [*evidence.by_whole, *evidence.named], question.scope
-        )
-        self._found.complete(evidence.cosines, candidates, question)
-        now = self._newest(question.scope.before) if question.now is None else question.now
-        ranked = [
-            one
-            for number, candidate in candidates.items()
-            if (one := self._ranked(number, candidate, evidence, question.text, now)) is not None
-        ]
-        left: dict[int, float] = {}
-        if floor > 0 or (question.least is not None and not evidence.is_short_of_words):
-            left = self._left_of(ranked, evidence.chosen, question, floor)
-            if question.least is not None and max(left.values(), default=0.0) < FITTING:
-                return []
-            ranked = [one for one in ranked if floor <= 0 or left[one.number] >= floor]
-        elif question.least is not None:
-            left = {one.number: one.cosine + question.lift for one in ranked if one.claim is not None}
-
-        # Break ties by values that a rebuilt index has too, never by row numbers.
-        def order(one: Ranked) -> tuple[float, float, str]:
-            return -one.value, -(candidates[one.number].at or 0), candidates[one.number].id
-
-        ranked.sort(key=order)
-        if ranked and len(question.text.split()) > 1:
-            # Chunks below this value cannot be among the first k.
-            least = ranked[:k][-1].value / fuse.AS_ASKED
-            near = [one for one in ranked[:_LOOKED_AT_FOR_WORDING] if one.value >= least]
-            ranked[: len(near)] = [
-                self._by_wording(one, candidates[one.number].kind, question.text) for one in near
-            ]
-            ranked.sort(key=order)
-        return [hit_of(self._db, one, evidence, left.get(one.number, FLOOR) < FLOOR) for one in ranked[:k]]
-
-    def listed(self, scope: Scope, k: int) -> list[Hit]:
-        """All chunks in the scope, newest first."""
-        condition, values = scope.condition()
-        statement = f"SELECT n FROM chunk WHERE {condition} ORDER BY at DESC, id LIMIT {k}"
-        numbers = [number for (number,) in self._db.ask(statement, values)]
-        chosen = Chosen([], 0, [], 1.0, 1.0, [], [], [])
-        nothing = QueryEvidence(chosen, {}, {}, {}, set(), [])
-        hits = []
-        for number in numbers:
-            statement = "SELECT n, start, stop FROM passage WHERE chunk = ? ORDER BY start LIMIT 1"
-            (first,) = self._db.ask(statement, (number,))
-            ranked = Ranked(1.0, number, first, 0.0, None)
-            hits.append(hit_of(self._db, ranked, nothing, is_weak=False, otherwise="its date"))
-        return hits
-
-    def _evidence(self, question: Query) -> QueryEvidence:
-        """The evidence of words, meaning and names for all chunks."""
-        chosen = self._terms.choose(lexical.query_terms(question.text))
-        signs = [] if _has_words(chosen) else lexical.sought_as_it_stands(question.text)
-        if signs:
-            by_passage = self._found.holding(signs, chosen, question.scope)
-        else:
-            by_passage = self._found.by_words(
-                "passage_words", chosen.words, chosen.passage_factors, question.scope
-            )
-        by_whole = self._found.by_words("whole_words", chosen.words, chosen.whole_factors, question.scope)
-        cosines, named = self._found.by_meaning(question), self._found.named(question)
-        return QueryEvidence(chosen, by_passage, by_whole, cosines, named, signs)
-
-    def _left_of(
-        self, ranked: Sequence[Ranked], chosen: Chosen, question: Query, floor: float
-    ) -> dict[int, float]:
-        """Chunk → the evidence for it, as far as it matters."""
-        if floor > 0 and not lexical.says_something(question.text):
-            # A search for `next` means that word; `ok, thanks` is not a task.
-            return {
-                candidate.number: 0.0 if candidate.claim is not None else math.inf for candidate in ranked
-            }
-        least = min(floor, FITTING) if floor > 0 else FITTING
-        claims = [candidate.claim for candidate in ranked]
-        remaining = remaining_evidence(
-            self._db, chosen, question.scope.condition(), claims, least, question.lift
-        )
-        return {candidate.number: evidence for candidate, evidence in zip(ranked, remaining, strict=True)}
-
-    def _newest(self, before: float | None) -> float:
-        """The time of the newest chunk, not newer than `before`."""
-        condition, values = ("", []) if before is None else (" WHERE at < ?", [before])
-        return self._db.number(f"SELECT max(at) FROM chunk{condition}", values)
-
-    def _ranked(
-        self, number: int, candidate: Candidate, evidence: QueryEvidence, query: str, now: float
-    ) -> Ranked | None:
-        """None if the chunk is not relevant at all."""
-        passage, whole, cosine = evidence.of(number, candidate)
-        relevance = fuse.relevance(passage, whole, cosine)
-        claim: Claim | None = None
-        if number in evidence.named:
-            relevance += fuse.NAMED
-        elif candidate.kind in EXACT_FIRST and self._holds(number, query):
-            relevance += fuse.EXACT
-        else:
-            claim = evidence.claim(candidate, passage, cosine)
-        if relevance <= 0:
-            return None
-        fades = candidate.kind not in TIMELESS and candidate.at is not None
-        recent = fuse.recency(now - (candidate.at or 0)) if fades else 0.0
-        value = fuse.rank_value(relevance, recent)
-        return Ranked(value, number, evidence.best_passage(candidate), cosine, claim)
-
-    def _by_wording(self, one: Ranked, kind: str, query: str) -> Ranked:
-        """Ranks a chunk with the words in the order of the query before one with another order."""
-        _, start, stop = one.best
-        if kind in EXACT_FIRST or not self._holds(one.number, query, start, stop):
-            return one
-        return replace(one, value=one.value * fuse.AS_ASKED)
-
-    def _holds(self, number: int, query: str, start: int = 0, stop: int = CLOSELY) -> bool:
-        wanted = " ".join(query.casefold().split()).strip("\"'`?")
-        if not 2 < len(wanted) <= 200:
-            return False
-        statement = "SELECT substr(text, ?, ?), title FROM chunk WHERE n = ?"
-        ((text, title),) = self._db.ask(statement, (start + 1, stop - start, number))
-        return lexical.holds(" ".join(lexical.composed(f"{title} {text}").casefold().split()), wanted)
-
-
-def _has_words(chosen: Chosen) -> bool:
-    """Whether FTS5 sees any word in a query: a single character of a script without spaces is hardly ever one."""
-    return any(len(word) > 1 or not lexical.has_run(word) for word in chosen.words)
-
-
 _MOST_HITS = 1000
+_LONG = 40  # words
 _TRIES = 3
 
 
@@ -291,20 +144,52 @@ class SqliteIndex:
             seconds(before),
             seconds(since),
         )
+        k, moment = min(k, _MOST_HITS), seconds(now)
         if not text.strip():
-            with self._db.reading():
-                return Lookup(self._db, self._terms, None).listed(scope, min(k, _MOST_HITS))
+            return self._listed(scope, k)
+        period = self._period(text, moment, scope)
+        hits = self._answers(text, scope, moment, k, floor, fitting)
+        if period is None:
+            return hits
+        within = replace(scope, since=period.start, before=min(period.stop, scope.before or period.stop))
+        if period.is_all:
+            of_period = self._listed(within, k)
+        else:
+            of_period = self._answers(period.rest, within, moment, k, floor, fitting)
+        return period_first(of_period, hits, period, k)
+
+    def _period(self, text: str, now: float | None, scope: Scope) -> Period | None:
+        """The period that a query names, if there is something of it; the caller's own `since` takes its place.
+
+        A long text names dates in passing.
+        """
+        if scope.since is not None or len(text.split()) > _LONG:
+            return None
+        if now is None:
+            now = newest(self._db, scope.before)
+        period = period_in(text, datetime.fromtimestamp(now, UTC)) if now else None
+        is_there = "SELECT EXISTS (SELECT 1 FROM chunk WHERE at >= ? AND at < ?)"
+        return period if period and self._db.number(is_there, (period.start, period.stop)) else None
+
+    def _listed(self, scope: Scope, k: int) -> list[Hit]:
+        with self._db.reading():
+            return Lookup(self._db, self._terms, None).listed(scope, k)
+
+    def _answers(
+        self, text: str, scope: Scope, now: float | None, k: int, floor: float, fitting: bool
+    ) -> list[Hit]:
         vector = self._embedding.of_question(text)
         least = self._embedding.least(text) if fitting else None
-        question = Query(text, scope, seconds(now), vector, least, self._embedding.lift)
+        recency = terms.RECENCY if means_the_newest(text) else 0.0
+        question = Query(text, scope, now, vector, least, self._embedding.lift, recency)
         for _ in range(_TRIES):
             if self._generations.is_behind():
                 self._layout.make_anew()
             with contextlib.suppress(Vanished), self._db.reading():
                 lookup = Lookup(self._db, self._terms, self._generations.current())
-                return lookup.answer(question, min(k, _MOST_HITS), floor)
+                return lookup.answer(question, k, floor)
         with self._db.reading():
-            return Lookup(self._db, self._terms, None).answer(question, min(k, _MOST_HITS), floor)
+            return Lookup(self._db, self._terms, None).answer(question, k, floor)
 
     def ids(self) -> Iterator[str]:
         return iter([id for (id,) in self._db.ask("SELECT id FROM chunk ORDER BY id")])

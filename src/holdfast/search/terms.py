@@ -20,6 +20,9 @@ MEANING = 0.5
 RECENCY = 1.0
 _FRESH_DAYS, _OLD_DAYS = 0.25, 30.0
 _DAY = 86_400.0
+GRACE = _DAY
+"""By how much something may be newer than now: clocks and time zones differ."""
+
 _TITLE, _BODY, _NAMES = 2.0, 1.0, 1.0
 FIELD_WEIGHTS = f"{_TITLE}, {_BODY}, {_NAMES}"
 
@@ -60,22 +63,51 @@ def evidence(passage: float, rarest: float, cosine: float | None, texts: int) ->
     return passage - _LONE * rarest + near - chance
 
 
+_K1, _B = 1.2, 0.75  # of FTS5's bm25()
+
+
+class Lengths(Struct, frozen=True):
+    """Mean lengths in characters: of chunks, of passages, and of chunks of more than one passage.
+
+    FTS5 judges a passage by the mean passage and a long chunk by the mean long chunk, so that next to short notes a
+    long text would always seem to say a word often for its length. `*_to_all` bring both to the mean of all chunks.
+    """
+
+    chunk: float = 1.0
+    passage: float = 1.0
+    whole: float = 1.0
+
+    def passage_to_all(self, length: int) -> float:
+        if self.chunk == self.passage:  # every chunk is one passage
+            return 1.0
+        return _damping(length / self.chunk) / _damping(length / self.passage)
+
+    def whole_to_all(self, length: int) -> float:
+        return _damping(length / self.chunk) / _damping(length / self.whole)
+
+
+def _damping(length: float) -> float:
+    """What BM25 makes of a word that a text of this relative length says once."""
+    return 1.0 / (1.0 + _K1 * (1.0 - _B + _B * length))
+
+
 def recency(age: float) -> float:
     """1 for now, falling with the logarithm of the age to 0 at a month; 0 for what is dated in the future."""
-    days = age / _DAY
-    if days < -1:  # a day of grace for clocks and time zones
+    if age < -GRACE:
         return 0.0
+    days = age / _DAY
     faded = math.log1p(max(days, 0.0) / _FRESH_DAYS) / math.log1p(_OLD_DAYS / _FRESH_DAYS)
     return max(0.0, 1.0 - faded)
-
-
-def rank_value(relevance: float, recency: float) -> float:
-    return relevance * (1.0 + RECENCY * recency)
 
 
 def score(value: float) -> float:
     """A rank value as a number between 0 and 1."""
     return value / (1.0 + value)
+
+
+def value_of(score: float) -> float:
+    """The rank value of a score."""
+    return score / (1.0 - score)
 
 
 # --- passages ------------------------------------------------------------------------------------------
@@ -189,6 +221,7 @@ class Chosen(Struct, frozen=True):
     shown: list[tuple[str, str]]
     passage_factors: list[float]
     whole_factors: list[float]
+    lengths: Lengths = Lengths()
 
 
 class Terms:
@@ -200,6 +233,7 @@ class Terms:
         self._seen: tuple[int, int] | None = None
         self._frequencies: dict[tuple[str, str], int] = {}
         self._passages = self._wholes = 0
+        self._lengths = Lengths()
 
     def choose(self, terms: Sequence[str]) -> Chosen:
         self._refresh()
@@ -220,6 +254,7 @@ class Terms:
             [("" if term in mended else lexical.shown(term), stems[term]) for term in chosen],
             self._factors([stems[term] for term in chosen], "passage_word", self._passages),
             self._factors([stems[term] for term in chosen], "whole_word", self._wholes),
+            self._lengths,
         )
 
     def _affordable(self, known: Sequence[str], counts: dict[str, int]) -> list[str]:
@@ -257,7 +292,17 @@ class Terms:
         self._frequencies.clear()
         self._passages = self._db.number("SELECT count(*) FROM passage")
         self._wholes = self._db.number("SELECT count(*) FROM whole_words_docsize")
+        self._lengths = self._mean_lengths() if self._wholes else Lengths()
         self._seen = seen
+
+    def _mean_lengths(self) -> Lengths:
+        """A long chunk's first passage is taken to be as long as its others: what it is needs a look at each chunk."""
+        sums = "SELECT sum(stop - start), sum((stop - start) * (start > 0)), sum(start > 0) FROM passage"
+        total, later, laters = self._db.row(sums) or (0, 0, 0)
+        chunks = self._passages - laters
+        return Lengths(
+            total / chunks, total / self._passages, later / laters * (laters + self._wholes) / self._wholes
+        )
 
     def _frequency(self, table: str, stem: str) -> int:
         """How many passages, or long chunks, contain a stem."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _MAGIC = b"holdfast vectors 1\n"
 _HEADER = 64
 _PLAIN_ROWS = 3000  # below this a loop is done before numpy is imported
+_FEW_ROWS = 4  # a loop over them is done before numpy has begun
 _PLAIN_SCANS = 3  # a process that asks more often than this is better off with numpy
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
@@ -130,7 +131,7 @@ class VectorFile:
         if content is None:
             return {}
         present = [number for number in numbers if 0 < number <= count]
-        if _has_numpy() and len(present) > 100:
+        if _has_numpy() and len(present) > _FEW_ROWS:
             import numpy
 
             from holdfast.search.scan import products

@@ -14,6 +14,7 @@ from holdfast.search.contract import NEAR, NO_WORD, checked, storable, typed
 from holdfast.search.database import Database, portions
 from holdfast.search.embed.static import Embedder
 from holdfast.search.terms import CLOSELY, spans
+from holdfast.search.turns import forget_turn, note_turns
 from holdfast.search.vectors import VectorFile
 
 # --- embeddings ----------------------------------------------------------------------------------------
@@ -145,13 +146,18 @@ class IndexWriter:
             stored_hashes = self._hashes(changed)  # read again under the lock
             ready = [prepared for prepared in ready if stored_hashes.get(prepared.chunk.id) != prepared.hash]
             rows: list[tuple[int, bytes]] = []
+            numbered: list[tuple[int, Chunk]] = []
             for prepared in ready:
                 if prepared.chunk.id in stored_hashes:
                     gone += self._remove(prepared.chunk.id)
                     updated += 1
                 else:
                     added += 1
-                rows += self._insert(prepared)
+                number = self._insert(prepared)
+                chunk = prepared.chunk
+                rows += self.insert_words(number, chunk.title, chunk.text, prepared.spans, prepared.vectors)
+                numbered.append((number, chunk))
+            note_turns(self._db, numbered)
             self._generations.write(rows)
         return Changes(added=added, updated=updated, unchanged=len(by_id) - added - updated), gone
 
@@ -166,7 +172,7 @@ class IndexWriter:
                     count += 1
         return count, gone
 
-    def _insert(self, one: Ready) -> list[tuple[int, bytes]]:
+    def _insert(self, one: Ready) -> int:
         chunk = one.chunk
         marks = ", ".join("?" * 11)
         number = self._db.ask(
@@ -186,7 +192,7 @@ class IndexWriter:
             ),
         ).lastrowid
         assert number is not None
-        return self.insert_words(number, chunk.title, chunk.text, one.spans, one.vectors)
+        return number
 
     def insert_words(
         self, number: int, title: str, text: str, places: Sequence[tuple[int, int]], vectors: Sequence[bytes]
@@ -227,6 +233,7 @@ class IndexWriter:
             self._words("whole_words", number, title, text, "delete")
         self._db.ask("DELETE FROM passage WHERE chunk = ?", (number,))
         self._db.ask("DELETE FROM chunk WHERE n = ?", (number,))
+        forget_turn(self._db, number)
         return [passage for passage, _, _ in passages]
 
     def _hashes(self, ids: Collection[str]) -> dict[str, bytes]:

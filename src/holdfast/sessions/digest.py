@@ -43,6 +43,7 @@ _GATHERED_TEXTS = (
         "findings",
         "dead_ends",
         "open_items",
+        "older_items",
         "facts",
         "commits",
         "bodies",
@@ -178,6 +179,7 @@ class Gathered(Struct):
     findings: list[Finding] = []
     dead_ends: list[DeadEnd] = []
     open_items: list[OpenItem] = []
+    older_items: list[OpenItem] = []  # that the last report did not speak of
     facts: list[Fact] = []
     commits: list[str] = []
     bodies: dict[str, str] = {}  # commits -> the first sentence of the body

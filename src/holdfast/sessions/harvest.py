@@ -214,12 +214,17 @@ def _read(state: Gathered, text: str, at: float | None, *, replaces: bool = Fals
     add_new(state.decisions, harvest_sentences.decisions_in_report(candidates, at))
     add_new(state.findings, harvest_sentences.findings(candidates, at))
     add_new(state.dead_ends, harvest_sentences.abandoned_approaches(candidates, at))
-    items = open_items.open_items(candidates, at)
-    if state.open_items and (items or replaces):
+    items = open_items.open_items([statement for statement in lines if len(statement.text) <= LONGEST], at)
+    if items or replaces:
         asked = next((message.text for message in reversed(state.dialogue) if message.by == "user"), "")
-        state.open_items = open_items.remaining(
-            state.open_items, text, *state.commits, asked=asked if replaces else None
-        )
+        # A report need not repeat what is open; what two reports in a row do not speak of is not open any more.
+        state.older_items = []
+        if state.open_items:
+            said = (text, *state.commits)
+            state.older_items = open_items.remaining(
+                state.open_items, *said, asked=asked if replaces else None
+            )
+        state.open_items = []
     add_new(state.open_items, items)
 
 
@@ -255,7 +260,7 @@ def harvest_of(
     # What fails comes first, then what the report states; the agent's list is long.
     unfinished = list(left)
     urgent = [item for item in unfinished if item.priority == "high"]
-    stated = ended[-1].open_items if ended else []
+    stated = [*ended[-1].open_items, *ended[-1].older_items] if ended else []
     left_over = [*urgent, *stated, *(item for item in unfinished if item.priority != "high")]
     return Harvest(
         decisions=_best(decisions, session),

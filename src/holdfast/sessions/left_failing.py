@@ -20,7 +20,7 @@ from holdfast.sessions.summary import cut
 
 LONGEST_COMMAND = 80
 _ELSEWHERE = lazy_regex(
-    r"(?:\A|&&|;|\|\||\()\s*cd\s+[\"']?(?:/|~|\.\./|[A-Za-z]:[/\\]|\$(?!\())"
+    r"\bgit\s+(?:stash|checkout|switch|worktree)\b|(?:\A|&&|;|\|\||\()\s*cd\s+[\"']?(?:/|~|\.\./|[A-Za-z]:[/\\]|\$(?!\())"
     r"|\s(?:-C|--directory|--cwd|--prefix|--manifest-path|--project|--rootdir|--root|-f)[ =][\"']?(?:/|~|\.\./)"
 )
 _NOT_THE_CODE = PrefilteredRegex(
@@ -41,6 +41,10 @@ _OLDER = PrefilteredRegex(
     re.IGNORECASE,
     words="existing|unrelated|already|also|flaky|not caused|not introduced",
 )
+_FAILURE = PrefilteredRegex(
+    r"fail|error|panic|exception|assert|expected|undefined|cannot|can't|not |issue|problem|warning|[✖✗×❌]|\d:\d",
+    re.IGNORECASE,
+)
 _NOT_IN_THE_CODE = (FailureReason.TIMEOUT, FailureReason.INTERRUPTED, FailureReason.API_ERROR)
 
 
@@ -53,7 +57,9 @@ def failing_checks(turn: Turn) -> Iterator[OpenItem]:
             continue
         evidence = " ".join(without_escapes(check.evidence).split())
         command = cut(" ".join(check.command.split()), LONGEST_COMMAND)
-        if command and not own_words(evidence):
+        if command and not _FAILURE.search(evidence):
+            evidence = f"`{command}`"
+        elif command and not own_words(evidence):
             evidence = f"{evidence.rstrip(' :.')} (`{command}`)"
         why = f"{check.reason} at the end of the session"
         text = f"{kind} fails: {evidence}"

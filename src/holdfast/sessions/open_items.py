@@ -11,20 +11,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
+from holdfast.core.stopwords import ENGLISH
 from holdfast.core.words import word_set
 from holdfast.model.memory import OpenItem, Owner
 from holdfast.sessions.own_words import own_words
 from holdfast.sessions.prose import (
     LONGEST,
-    SHORTEST_ITEM,
     ReportLine,
     capitalised,
-    is_whole,
     sentences,
     stands_alone,
 )
 
-MOST_WORDS = 8  # of a heading; a longer line says something itself
+SHORTEST = 8
+MOST_WORDS = 14  # of a heading or of the line before a list; a longer one says something itself
 MOST_OTHERS = 2  # words of a heading that do not say "open"
 CLOSING = 4  # sentences at the end of a message in which a need may be stated
 FEWEST_OWN = 2
@@ -35,8 +35,9 @@ _HEAD_WORD = lazy_regex(r"[^\W_][\w'’-]*")
 _OPEN = lazy_regex(
     r"\bnext(?: up)?\b(?!\.?js)|\bremaining\b|\b(?:what|still|work) (?:still )?remains\b|\bto-?\s?dos?\b"
     r"|\bfollow[- ]?ups?\b|\b(?:pending|outstanding|deferred|unfinished|unresolved|undone|incomplete|backlog|upcoming"
-    r"|postponed|parked|leftovers?|skipped)\b|\bto (?:be done|finish|continue)\b|\bcontinu(?:e|ing) (?:with|from)\b"
-    r"|\bfurther (?:work|steps?)\b|\bnot touched\b|\bout of scope\b|\bcoming up\b|\byet to come\b|\bon the list\b"
+    r"|postponed|parked|leftovers?)\b|\bskipped for now\b|\bto (?:be done|finish|continue)\b"
+    r"|\bcontinu(?:e|ing) (?:with|from)\b|\bfurther (?:work|steps?)\b"
+    r"|\bnot touched\b|\bout of scope (?:for now|here|of this)\b|\bcoming up\b|\byet to come\b|\bon the list\b"
     r"|\A(?:open |remaining )?gaps\b"
     r"|\bnot (?:yet |been )*(?:done|started|implemented|covered|finished|tested|verified|included|addressed|wired)\b"
     r"|\b(?:still|yet) (?:open|missing|needed|needs?|to|left|required)\b|\bloose ends?\b"
@@ -46,19 +47,23 @@ _OPEN = lazy_regex(
     r"|\bleft (?:to|for|open|over|undone)\b|\bfor (?:later|tomorrow|another)\b|\bfuture (?:work|steps?|tasks?)\b"
     r"|\bhand(?:ing)?[- ]?(?:over|off)\b|\bpick(?:ing)? (?:this |it )?up\b|\bfrom here\b"
     r"|\bbefore (?:you |we |this |it |can |be )*(?:merg|releas|ship|deploy|land|go)\w*"
-    r"|\byou(?:['’]ll| will)? (?:still )?(?:need|must|should)\b|\baction (?:items?|required|needed)\b"
+    r"|\byou(?:['’]ll| will)? (?:still )?(?:need|must)\b|\baction (?:items?|required|needed)\b"
     r"|\b(?:manual|required) (?:steps?|setup|actions?)\b"
-    r"|\bnächste|\boffene|\bnoch (?:zu|offen)|\bverbleib|\bausstehend|\bprochain|\breste\b|\bà faire|\bpróxim"
+    r"|\bnächste|\boffen(?:e|es)?\b|\bnoch (?:zu|offen)|\bverbleib|\bausstehend|\bprochain|\breste\b|\bà faire|\bpróxim"
     r"|\bpendiente|\bpor hacer|\bda fare|\bпредсто|\bосталось|\bследующ"
     r"|下一步|待办|剩余|未完成|次の|残り|未対応|다음|남은",
     re.IGNORECASE,
 )
 _OF_A_HEADING = word_set(
-    """a about action actions agent all an and any are concrete few for from here i immediate in into is issue issues it
-    items item list logical me merge merging my natural of on one open optional or our please points possible potential
-    priority recommended remaining required s session sessions setup some still steps step suggested tasks task team
-    that the them then things thing this to tomorrow up us we what whats who with work you your"""
+    """a about action actions agent all an and any are concrete few following for four from here i immediate in into is
+    issue issues it item items list logical me merge merging my natural of on one open optional or our please points
+    possible potential priority recommended remaining required s session sessions setup some step steps still
+    suggested task tasks team that the them then there these thing things this those three to tomorrow two up us we
+    what whats who with work yet you your"""
 )
+_CLAUSE = lazy_regex(
+    r"(?<=\w) (?:before|until|so that|because|in order to)\b"
+)  # "things left before it can be merged"
 _STATES = word_set("are was were has had works happens comes uses runs gets shows does all")
 _ENDED = lazy_regex(
     r"(?<!not )(?<!not yet )(?<!to be )\b(?:completed?|done|finished|fixed|addressed|resolved|closed)\b"
@@ -67,7 +72,8 @@ _BEGINS_A_TALE = word_set("on when after if during while how why")
 _LABELLED = lazy_regex(r"\A([^:.`]{3,48}?):\s+(\S.+)\Z", re.DOTALL)
 _SEVERAL = lazy_regex(r";\s+(?:and\s+)?|,?\s*\(\d\)\s+|\s+\d\)\s+")
 _NOTHING_LEFT = PrefilteredRegex(
-    r"\W*(?:none|n/a|nothing|no (?:pending|remaining|open|further|explicit|outstanding|specific|more)"
+    r"\W*(?:none|n/a|(?:there(?:['’]s| is| are) )?(?:nothing|no (?:pending|remaining|open|further|explicit|outstanding"
+    r"|specific|more))|[^.:;]{0,40}: (?:none|no (?:issues|findings|changes|problems))"
     r"|all (?:tasks|done|items|complete))\b",
     re.IGNORECASE,
 )
@@ -75,12 +81,13 @@ _NOT_AN_ITEM = PrefilteredRegex(
     r"let me know|would you like|do you want|feel free|if you(?:['’]d| would)? (?:like|want|prefer)|want me to"
     r"|\bi can\b|happy to|\b(?:may|might) want to\b|\bshould (?:now|just) (?:work|pass|be)\b"
     r"|\A(?:commit|push|merge|review|restart|re-?run|run|test|verify|try|open|create)\b.{0,32}\Z"
-    r"|\A(?:ready (?:to|for)\b|(?:tip|hint|note|optional(?:ly)?)\b\W|if (?:you|the|it|this)\b)"
+    r"|\A(?:ready (?:to|for)\b|(?:tip|hint|note|optional(?:ly)?)\b\W|(?:if|or|and|but)\b|\(not recommended)"
+    r"|\b(?:the )?user (?:has|hasn['’]t|asked|wants?|is)\b"
     r"|\b(?:these|this|the) (?:change|fix|pr|branch|diff)\w*\b.{0,10}\Z",
     re.IGNORECASE,
 )
 _REPORTS = lazy_regex(  # reports of finished work among the open items
-    r"[^,;:`]{0,60}\b(?:confirmed|passed|succeeded|completed|found no|is clean|are clean)\b|[✅☑✔]",
+    r"[^,;:`]{0,60}\b(?:confirmed|passed|succeeded|completed|found no|(?:is|are) (?:clean|complete))\b|[✅☑✔]",
     re.IGNORECASE,
 )
 _NEXT_IS = lazy_regex(
@@ -90,13 +97,12 @@ _NEXT_IS = lazy_regex(
     r"s?\b[^.:]{0,30}?\b(?:is|are|would be|will be)\b:?\s+(?:to )?(\S.+)\Z",
     re.IGNORECASE | re.DOTALL,
 )
-_STILL_NEEDED = PrefilteredRegex(
+_STILL_NEEDED = lazy_regex(
     r"\bstill (?:needs?|has to|have to|requires?|awaits?|waits?|to be)\b|\b(?:remains?|yet) to be \w"
     r"|\bstill\b[^.]{1,80}\buntil\b|\b(?:is|are|has|have)(?: not|n['’]t) (?:\w+ ){0,3}yet\b|\bnot yet \w+(?:ed|n|t)\b"
     r"|\bleft (?:for (?:later|a |the next|another|you)|to do)|\bin a follow-?up\b|\bfor a follow-?up\b"
-    r"|\byou(?:['’]ll| will)? (?:still )?(?:need to|must|have to)\b",
+    r"|\byou(?:['’]ll| will)? still (?:need to|must|have to)\b",
     re.IGNORECASE,
-    words="still |remain|yet|left for|left to|follow|you",
 )
 _UNPROVEN = PrefilteredRegex(
     r"\b(?:could(?: not|n['’]t)|can(?:not|['’]t)|(?:was|were)(?: not|n['’]t) able to|unable to"
@@ -106,6 +112,17 @@ _UNPROVEN = PrefilteredRegex(
 )
 _DEPENDS = PrefilteredRegex(r"\b(?:if|unless|when|whenever|was failing|were failing)\b", re.IGNORECASE)
 _PROOF_ONLY = lazy_regex(r"(?:verify|test|check|run|confirm|ensure)\b", re.IGNORECASE)
+_REPORTED = lazy_regex(
+    r"\b(?:verified|ran|changed|added|updated|fixed|tested|completed|created|removed|commands?|files?|commits?)\b",
+    re.IGNORECASE,
+)
+_OBLIGES = PrefilteredRegex(
+    r"\b(?:needs?|should|must|ha(?:s|ve) to|to be|still|yet|missing|remains?|left|next|later|todo)\b",
+    re.IGNORECASE,
+)
+_IS = word_set("is are was were has have had will can does say says")
+_PICK_UP = lazy_regex(r"(?:pick (?:it |this )?up|continue|resume) (?:at|with|from|by|in)\b", re.IGNORECASE)
+_OF_WORK = lazy_regex(r"\b(?:tasks?|steps?|progress|status|plan|phases?|milestones?)\b(?<!test plan)")
 _TO_THE_PERSON = lazy_regex(
     r"\byou(?:['’]ll| will)? (?:still )?(?:need|must|have to|should)\b|\A[^:]*\b(?:manual|your)\b",
     re.IGNORECASE,
@@ -118,7 +135,12 @@ _CHORE = lazy_regex(
 _CLOSES = lazy_regex(r"\W*(?:then |finally )?(?:summari[sz]e|wrap up)\b", re.IGNORECASE)
 _NUMBERED = lazy_regex(r"\A\W*(?:(?:task|step|phase)\s+)?\d+\W+", re.IGNORECASE)
 _PLAIN_WORD = lazy_regex(r"[^\W_]+")
-_GO_AHEAD = 3  # own words; a shorter answer to a list of steps accepts all of it
+FEWEST_TO_CHOOSE = 3  # own words; an answer with fewer accepts the whole list of steps
+_ACCEPTS = lazy_regex(
+    r"\W*(?:(?:yes|yep|yeah|y|ok(?:ay)?|sure|go|do|continue|proceed|please|all|both|next|let['’]?s|weiter|mach|ja|oui|sí|si"
+    r"|vale|да)\b|继续|好|是|続け|はい)",
+    re.IGNORECASE,
+)
 # Words of the routine steps that end any work. A to-do that names anything else is not routine.
 _OF_ANY_WORK = frozenset(
     re.findall(
@@ -143,13 +165,19 @@ def is_chore(text: str) -> bool:
 @lru_cache(maxsize=256)  # called for every line below the heading
 def heads_open_items(heading: str) -> bool:
     """Whether a heading or label says that what follows is not done: "Remaining", "What's left", "Next for the API"."""
-    words = _HEAD_WORD.findall(heading.casefold())
-    if not 0 < len(words) <= MOST_WORDS or words[0] in _BEGINS_A_TALE or not _STATES.isdisjoint(words[1:]):
+    folded = _CLAUSE.split(heading.casefold(), maxsplit=1)[0]
+    words = _HEAD_WORD.findall(folded)
+    if not 0 < len(words) <= MOST_WORDS or words[0] in _BEGINS_A_TALE:
         return False
-    if (match := _OPEN.search(heading)) is None or _ENDED.search(heading.casefold()):
+    if (match := _OPEN.search(folded)) is None or _ENDED.search(folded):
         return False
-    others = _HEAD_WORD.findall(f"{heading[: match.start()]} {heading[match.end() :]}".casefold())
-    return sum(word not in _OF_A_HEADING for word in others) <= MOST_OTHERS
+    before, after = _HEAD_WORD.findall(folded[: match.start()]), _HEAD_WORD.findall(folded[match.end() :])
+    verbs = [*before[1:], *after]
+    if before[-1:] == ["are"] or before[:2] == ["there", "are"]:
+        verbs.remove("are")  # "These are still open"
+    if not _STATES.isdisjoint(verbs):
+        return False
+    return sum(word not in _OF_A_HEADING for word in (*before, *after)) <= MOST_OTHERS
 
 
 def lists_open_items(statement: ReportLine) -> bool:
@@ -167,14 +195,18 @@ def open_items(said: Sequence[ReportLine], at: float | None) -> list[OpenItem]:
     last_prose = [statement for statement in said if not statement.item][-CLOSING:]
     listed_under: set[str] = set()
     labels: set[str] = set()  # of a paragraph the first sentence is enough
+    led: bool | None = None  # whether the line before the list says that it is open; None if there is none
     for statement in said:
+        if not statement.item:
+            led = _leads(statement.text) if statement.text.endswith(":") else None
         if statement.done or statement.depth > 1:
             continue
-        if statement.item and lists_open_items(statement):
+        under = lists_open_items(statement) if led is None or not statement.item else led
+        if statement.item and under:
             listed_under.add(statement.heading)
-        under = lists_open_items(statement) and (statement.item or statement.heading not in listed_under)
+        under = under and (statement.item or statement.heading not in listed_under)
         candidates: Iterable[str] = ()
-        if under or (statement.box and not _PROOF_ONLY.match(statement.text)):
+        if under or (statement.box and _is_work(statement)):
             candidates = _listed(statement) if not statement.label or statement.label not in labels else ()
             labels.add(statement.label)
         elif any(statement is other for other in last_prose):
@@ -185,6 +217,16 @@ def open_items(said: Sequence[ReportLine], at: float | None) -> list[OpenItem]:
     return [OpenItem(text=text, owner=owner, at=at) for text, owner in texts.items()]
 
 
+def _leads(line: str) -> bool | None:
+    """Whether a line before a list says that it is open (True) or done (False); None if it says neither."""
+    return True if heads_open_items(line) else False if _REPORTED.search(line) else None
+
+
+def _is_work(boxed: ReportLine) -> bool:
+    """Whether an open box is a step of the work, and not a line of a checklist that any change is held against."""
+    return not _PROOF_ONLY.match(boxed.text) and (not boxed.heading or bool(_OF_WORK.search(boxed.heading)))
+
+
 def _listed(statement: ReportLine) -> Iterator[str]:
     """The items of a line below an open heading, or after an open label."""
     if statement.label and heads_open_items(statement.section) and not heads_open_items(statement.heading):
@@ -193,10 +235,11 @@ def _listed(statement: ReportLine) -> Iterator[str]:
             yield f"{statement.label.rstrip('.')}: {statement.text}".rstrip(" .")
         return
     label, text = _label_of(statement.text)
-    if not statement.item and not label and (statement.text[0].islower() or not _may_stand(statement.text)):
+    label = label or statement.label
+    if not statement.item and not label and not _asks_for_work(statement.text):
         return
     for part in _SEVERAL.split(text) if label else (text,):
-        yield part.strip(" .,")
+        yield (capitalised(part) if label else part).strip(" .,")
 
 
 def _label_of(text: str) -> tuple[str, str]:
@@ -206,17 +249,33 @@ def _label_of(text: str) -> tuple[str, str]:
     return "", text
 
 
+def _asks_for_work(text: str) -> bool:
+    """Whether a sentence below an open heading is an order or a need, and does not only describe how things are."""
+    words = text.split()
+    first = words[0].casefold()
+    order = first.isalpha() and first not in ENGLISH and not first.endswith(("ed", "ing", "ly"))
+    if order and (not first.endswith("s") or first.endswith("ss")) and _IS.isdisjoint(words[1:7]):
+        return True
+    return bool(_OBLIGES.search(text)) and _may_stand(text)
+
+
 def _may_stand(text: str) -> bool:
-    return stands_alone(text) or (is_whole(text) and len(own_words(text)) > FEWEST_OWN)
+    return stands_alone(text) or (stands_alone(text, named=False) and len(own_words(text)) >= FEWEST_OWN)
 
 
 def _needed(text: str) -> Iterator[str]:
     """What a closing sentence says is still to be done, or was not proved."""
     if match := _NEXT_IS.match(text):
         yield capitalised(match[1]).rstrip(" .")
+    elif _PICK_UP.match(text):
+        yield text.rstrip(" .")
     elif "?" in text or _DEPENDS.search(text):
         return
-    elif (_STILL_NEEDED.search(text) or _UNPROVEN.search(text)) and _may_stand(text):
+    elif (
+        (_STILL_NEEDED.search(text) or _UNPROVEN.search(text))
+        and _may_stand(text)
+        and len(own_words(text)) >= FEWEST_OWN
+    ):
         yield text.rstrip(" .")
 
 
@@ -226,7 +285,7 @@ def states_a_need(text: str) -> bool:
 
 
 def _is_item(text: str) -> bool:
-    if not SHORTEST_ITEM <= len(text) <= LONGEST or text[-1] in ":?!" or text.count(" ") < 2:
+    if not SHORTEST <= len(text) <= LONGEST or text[-1] in ":?!" or " " not in text:
         return False
     if _NOTHING_LEFT.match(text) or _NOT_AN_ITEM.search(text) or text.count("`") % 2:
         return False
@@ -243,7 +302,7 @@ def remaining(items: Iterable[OpenItem], *said: str, asked: str | None = None) -
     `said` is the report of the turn and its commits, `asked` what the person answered to the list, None if nothing
     was changed since.
     """
-    if asked is not None and len(own_words(asked)) < _GO_AHEAD:
+    if asked is not None and _ACCEPTS.match(asked) and len(own_words(asked)) < FEWEST_TO_CHOOSE:
         return []
     lines = [line for text in (*said, asked or "") for line in text.splitlines()]
     texts = [sentence for line in lines for sentence in sentences(line)]

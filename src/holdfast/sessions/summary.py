@@ -16,7 +16,7 @@ from holdfast.model.events import FileTouch
 from holdfast.sessions.digest import Turn
 from holdfast.sessions.open_items import lists_open_items, states_a_need
 from holdfast.sessions.own_words import own_words
-from holdfast.sessions.prose import capitalised, sentences, statements, without_escapes
+from holdfast.sessions.prose import ReportLine, capitalised, sentences, statements, without_escapes
 
 MOST = 300
 MOST_READ = 4_000
@@ -37,11 +37,14 @@ _DATA = lazy_regex(r"\s*(?:\{\s*[\"}]|\[\s*[{\[\"])")
 _NAME_ALONE = lazy_regex(r"[\w.~-]*(?:[/\\][\w.~-]+|\.\w{1,5}):?")  # the file that a block of code is for
 _NO_RESULT = lazy_regex(
     r"(?:(?:let me|i['’]ll|i will|i['’]m|i am|now|next,? i|first,? i|would you|do you|let['’]s|here(?:['’]s| is| are)"
-    r"|you(?:['’]re| were| are) (?:welcome|right)|glad|understood|want me|shall i|if you|thank|i apologi[sz]e)\b|::)",
+    r"|you(?:['’]re| were| are) (?:welcome|right)|glad|ready to|happy to|understood|want me|shall i|if you|thank"
+    r"|i apologi[sz]e)\b|::)",
     re.IGNORECASE,
 )
 _COMMIT_NAME = lazy_regex(r"\A[0-9a-f]{7,12} ")
-_TRAILERS = lazy_regex(r"(?:(?:\A|\n)\s*(?:[A-Z][\w-]+: [^\n]*|🤖[^\n]*|Generated with[^\n]*)?)+\Z")
+_TRAILERS = lazy_regex(
+    r"(?:(?:\A|\n)\s*(?:(?:[A-Z]\w*-[\w-]+|Fixes|Refs?|Closes|Link|Issue): [^\n]*|🤖[^\n]*|Generated with[^\n]*)?)+\Z"
+)
 
 
 class Account(NamedTuple):
@@ -80,9 +83,9 @@ def _candidates(message: str) -> Iterator[tuple[str, int]]:
     """The statements that may say what was done, each with the number of its own words."""
     leading = ""  # a line that introduces a list says what the items are
     headed = ""
-    for number, statement in enumerate(statements(without_escapes(message[:MOST_READ]))):
-        if number >= _MOST_LOOKED_AT:
-            return
+    for statement in _without_choices(list(statements(without_escapes(message[:MOST_READ]))))[
+        :_MOST_LOOKED_AT
+    ]:
         words = _EMPTY_WORDS.sub("", statement.text.lstrip("-–—•* "), count=1)
         if words.endswith(":") and not _NO_RESULT.match(words):
             leading = words if len(own_words(words)) >= _TELLS_ALONE else ""
@@ -104,6 +107,16 @@ def _candidates(message: str) -> Iterator[tuple[str, int]]:
             words, own = f"{capitalised(statement.heading)}: {words}", own + 1
         headed, leading = statement.heading, ""
         yield words, own
+
+
+def _without_choices(said: list[ReportLine]) -> list[ReportLine]:
+    """The statements without a list that a closing question offers: what may be done was not done."""
+    if not said or not said[-1].text.endswith("?"):
+        return said
+    end = len(said) - 1
+    while end and said[end - 1].item:
+        end -= 1
+    return said[:end]
 
 
 # --- of a whole session ----------------------------------------------------------------------------------
@@ -157,8 +170,13 @@ def _changed(files: Iterable[FileTouch]) -> str:
     if not edited:
         return ""
     more = len(edited) - _MOST_FILES
-    names = ", ".join(f"`{touch.path}`" for touch in edited[:_MOST_FILES])
+    names = ", ".join(f"`{_shown(touch.path)}`" for touch in edited[:_MOST_FILES])
     return f"Changed {names}{f' and {more} more' if more > 0 else ''}; no report."
+
+
+def _shown(path: str) -> str:
+    """A path as it may be shown: of one outside of the session's folder the end."""
+    return path if not path.startswith(("/", "~")) else "/".join(["…", *path.split("/")[-3:]])
 
 
 def cut(text: str, most: int) -> str:

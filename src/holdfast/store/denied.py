@@ -20,7 +20,7 @@ from holdfast.core.errors import UsageError
 from holdfast.core.files import Held
 from holdfast.core.hashes import blake2b
 from holdfast.core.patterns import lazy_regex
-from holdfast.model.memory import Decision, Fact, Harvest, LogEntry, Question, ids_of
+from holdfast.model.memory import Decision, Fact, Harvest, LogEntry, Passage, Question, ids_of
 from holdfast.store.json_files import encode_json_lines, read_json_lines
 from holdfast.store.phrases import FORGOTTEN, HEAD, Windows, head_key, whole_key, words_of_phrase
 from holdfast.store.project import Project
@@ -72,10 +72,10 @@ class Denied:
         return (lambda text: self.texts.strip(clean(text))) if self.texts else clean
 
     def lets(self, item: object) -> bool:
-        """Whether a statement may be stored. A fact, question or decision with a hole in it may not."""
+        """Whether a statement may be stored. A fact, question, decision or passage with a hole in it may not."""
         if not self.ids.isdisjoint(ids_of(item)):
             return False
-        return not (isinstance(item, Fact | Question | Decision) and FORGOTTEN in item.text)
+        return not (isinstance(item, Fact | Question | Decision | Passage) and FORGOTTEN in item.text)
 
     def left_of(self, gathered: Gathered) -> Gathered:
         """A harvest or log entry without forgotten statements."""

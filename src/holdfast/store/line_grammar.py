@@ -29,6 +29,7 @@ _COMMENT = lazy_regex(r"<(?=!--)|(?<=--)>|(?<=holdfast):(?=\s*(?:begin|end))")
 # A sign that would be parsed as the start of a field, or as the id at the end.
 _SIGN = lazy_regex(r"(?:^|(?<=\s))[·→](?=\s*(?:$|[a-z][a-z ]*:|[A-Z]-[0-9a-z]{6}))")
 _ID = lazy_regex(r" · [A-Z]-[0-9a-z]{6}$")
+_ID_OF_LINE = lazy_regex(r" · ([A-Z]-[0-9a-z]{6})(?: <!--.*)?\s*$")
 _TIME = lazy_regex(r"(\d{4})-(\d\d)-(\d\d)(?: (\d\d):(\d\d)(?::(\d\d)(\.\d{1,6})?)?)?")
 _SOURCE = lazy_regex(r"\s*<!-- session (.*) -->$")
 _UNKNOWN_TIME = "?"
@@ -183,6 +184,12 @@ class Form(Struct, Generic[T], frozen=True):
 def shown_id(item: object) -> str:
     id = getattr(item, "id", "")
     return f" · {id}" if id else ""
+
+
+def id_of_line(line: str) -> str:
+    """The id at the end of a line, before the comment that names its session; '' if there is none."""
+    match = _ID_OF_LINE.search(line)
+    return match[1] if match else ""
 
 
 def without_id(line: str) -> str:

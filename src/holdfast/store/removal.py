@@ -19,6 +19,7 @@ _LETTERS = {
     "findings": "N",
     "open_items": "T",
     "facts": "F",
+    "passages": "D",
 }
 # Fields with names and codes instead of words: of statements, and of everything stored.
 _FIXED = frozenset({"session", "agent", "by", "owner", "priority", "category"})
@@ -27,7 +28,8 @@ _NAMES |= {"model", "provider", "project_type", "framework"}
 _BY_WORDS = frozenset(  # maps whose keys are texts
     {"commands", "todos", "files", "working", "mentions", "stumbles", "shaky", "jobs"}
 )
-_WHOLE = frozenset({"facts", "questions", "decisions"})  # removed as a whole: a hole would change the meaning
+# Removed as a whole: a hole would change the meaning.
+_WHOLE = frozenset({"facts", "questions", "decisions", "passages"})
 _MOST_KEYWORDS = 2
 _TRACE = 4  # words in a row that no other session has
 _QUOTED = lazy_regex(r"” \(([A-Z]-[0-9a-z]{6})\)")  # in the question which of two statements holds
