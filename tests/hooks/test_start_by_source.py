@@ -233,7 +233,6 @@ def test_the_host_shows_one_line_when_something_was_told(enabled: Enabled) -> No
     assert start(enabled, agent_id="a1", session_id="new").printed == b""
 
 
-@pytest.mark.promise("U7")
 def commit(root: Path, text: str) -> str:
     subprocess.run(["git", "commit", "-q", "--allow-empty", "-m", text], cwd=root, check=True)
     done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, check=True, capture_output=True, text=True)
@@ -297,6 +296,7 @@ def test_a_host_without_a_hook_for_prompts_hears_more_at_its_start(enabled: Enab
     assert inner(start(enabled)) == ["Next: the cart"]
 
 
+@pytest.mark.promise("U7")
 def test_why_shows_each_start_with_its_reasons(enabled: Enabled, holdfast: Holdfast) -> None:
     enabled.prepare(since=tuple(meanwhile(f"{n} " + "word " * 35, 60 + n) for n in range(5)))
     resumed(enabled)

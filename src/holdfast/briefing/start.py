@@ -77,6 +77,7 @@ def command_line(
     return Line(
         f"{_HEADING}{'; '.join(parts)}",
         f"run in up to {most_used.sessions} of {len(experiences)} sessions; recent ones count more",
+        "commands",
     )
 
 
@@ -101,7 +102,7 @@ LONGEST = 110
 SETTLED = ("decision", "rule", "preference", "answer")
 MOST_SETTLED = 6
 STUMBLES = ("stumble", "lesson")
-AROUND = ("check", "index")  # what may follow the state and the failures
+AROUND = ("check", "commands")  # what may follow the state and the failures
 MOST_DECIDED = 90  # tokens of a session's own decisions after a compaction; its open items have the rest
 
 Digests = Mapping[tuple[str, str], Sequence[Line]]
@@ -211,8 +212,11 @@ def _with_commands(lines: Sequence[Line], commands: Sequence[Line], guides: str)
 
 
 def _at_start(lines: Sequence[Line]) -> list[Line]:
-    """What a new session sees: the state that was left, what keeps failing, and as much else as has room."""
-    state = [line for line in lines if line.kind not in (*STUMBLES, *AROUND)]
+    """What a new session sees: the state that was left, what keeps failing, and the usual commands if there is room.
+
+    The index of files is for those who ask (`holdfast resume`): the same lines at every start tell nothing.
+    """
+    state = [line for line in lines if line.kind not in (*STUMBLES, *AROUND, "index")]
     left = within(state, LEFT_TOKENS)
     chosen = left + within([line for line in lines if line.kind in STUMBLES], STUMBLE_TOKENS)
     missing = [line for line in state if line.kind in ("next", "note") and line not in left]
