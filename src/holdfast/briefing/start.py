@@ -99,7 +99,7 @@ def _is_there(project: Project, command: str, lived: Sequence[Lived]) -> bool:
 LATEST = 100  # sessions that a briefing uses
 MOST_OWNERS = 20
 LONGEST = 110
-SETTLED = ("decision", "rule", "preference", "answer")
+SETTLED = ("decision", "rule", "answer")
 MOST_SETTLED = 6
 STUMBLES = ("stumble", "lesson")
 AROUND = ("check", "commands")  # what may follow the state and the failures
