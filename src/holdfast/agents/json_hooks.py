@@ -61,7 +61,8 @@ def older(value: Mapping[str, Any], wanted: Groups, earlier: Mapping[str, Sequen
     return [
         event
         for event, matchers in earlier.items()
-        if any(ours.get(event) == [{**wanted[event], "matcher": matcher}] for matcher in matchers)
+        if event in wanted
+        and any(ours.get(event) == [{**wanted[event], "matcher": matcher}] for matcher in matchers)
     ]
 
 
