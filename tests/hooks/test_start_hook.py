@@ -21,6 +21,7 @@ from tests.patience import wait_until
 
 from holdfast.briefing.explain import injections
 from holdfast.briefing.prepare import _told, exclusion, prepare
+from holdfast.briefing.recovery import recoveries
 from holdfast.briefing.start import Briefings
 from holdfast.core import fence as guard_fence
 from holdfast.core.tokens import count_tokens
@@ -303,6 +304,16 @@ def test_state_that_was_new_when_it_was_prepared_grows_old(enabled: Enabled) -> 
     with sqlite3.connect(enabled.memory / "hot.db") as db:
         db.execute("UPDATE meta SET value = '2026-01-01T00:00:00' WHERE key = 'prepared'")
     assert "\nLast state here is 20 days old" in enabled.told()
+
+
+def test_state_of_last_year_is_for_who_asks(enabled: Enabled) -> None:
+    current = enabled.memory / "current.md"
+    step = NextStep(text="Sign the links", at=time.time() - 200 * 86_400)
+    current.write_text(render_current(parse_current(BEGINNING).document, Current(next=(step,))))
+    prepare(enabled.machine, enabled.project)
+    assert "Sign the links" not in enabled.told()
+    told = recoveries(enabled.machine, enabled.project, 600)
+    assert any("Last state here is 200 days old" in line.text for lines in told.values() for line in lines)
 
 
 def test_an_exclusion_that_is_lifted_is_noticed(enabled: Enabled) -> None:

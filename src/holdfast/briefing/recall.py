@@ -326,7 +326,7 @@ def _last(project: Project, lines: Sequence[Line]) -> list[Line]:
     entries += [(todo_line(item), item.branch) for item in current.todo[:_OF_EACH]]
     entries += [(done_line(deed), deed.branch) for deed in current.done[:_OF_EACH]]
     if any(
-        line.text in shown_line.text or shown_line.kind == "stale"
+        line.text in shown_line.text or shown_line.kind in ("stale", "old")
         for line, _ in entries
         for shown_line in lines
     ):

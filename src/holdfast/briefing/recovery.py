@@ -115,7 +115,10 @@ def _as_told(machine: Machine, text: str) -> str:
 
 def starts(machine: Machine, project: Project, file: CurrentFile | None = None) -> dict[str, list[Line]]:
     """The start lines of a new session, by branch. The index line is left out if it would be alone."""
-    lines_by_branch = recoveries(machine, project, BUDGET, file)
+    lines_by_branch = {
+        branch: [line for line in lines if line.kind != "old"]
+        for branch, lines in recoveries(machine, project, BUDGET, file).items()
+    }
     if (anywhere := lines_by_branch.pop(NO_BRANCH, None)) and not _in_git(project):
         lines_by_branch[""] = anywhere
     return {

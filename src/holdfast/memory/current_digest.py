@@ -149,7 +149,7 @@ def stale_line(items: Sequence[NextStep | Done | OpenItem], newest: float, now: 
     days = int((now - newest) // _DAY_S)
     last_text = one_line(items[0].text)
     text = f"Last state here is {days} days old ({render_minute(newest)[:10]}): {last_text}"
-    return Line(text, "nothing newer is known", "stale", said=last_text)
+    return Line(text, "nothing newer is known", "old" if days > OLD_DAYS else "stale", said=last_text)
 
 
 def one_line(text: str) -> str:
@@ -160,6 +160,7 @@ def one_line(text: str) -> str:
 
 
 STALE_DAYS = 14
+OLD_DAYS = 90  # what a session did this long ago helps no other one to start; who asks is told
 STUMBLE_BUDGET = (
     100  # tokens for recurring failures: useful to every session, but not at the cost of the rest
 )
