@@ -79,12 +79,10 @@ def test_an_answered_question_is_a_decision_of_the_person_with_the_reason_that_w
 
 
 @pytest.mark.promise("C4", "M2")
-def test_an_approved_plan_is_a_decision_and_a_declined_one_is_not() -> None:
+def test_the_title_of_a_plan_is_no_decision() -> None:
     plan = "# Plan: Keep sessions in SQLite\n\n## Context\nRedis is one more server to run.\n\n## Steps\n- drop it"
-    (decision,) = harvested(Told().planned(plan, True)).decisions
-    assert (decision.text, decision.by) == ("Plan approved: Keep sessions in SQLite", "user")
-    assert decision.rationale == "Redis is one more server to run."
-    assert harvested(Told().planned(plan, False).planned(plan, None)).decisions == ()
+    approved, declined = harvested(Told().planned(plan, True)), harvested(Told().planned(plan, False))
+    assert approved.decisions == declined.decisions == (), "what a plan says is judged: test_passages.py"
 
 
 @pytest.mark.promise("C4", "M2")
@@ -102,7 +100,6 @@ def test_an_approved_plan_is_a_decision_and_a_declined_one_is_not() -> None:
             "",
         ),
         ("great. always run `make fmt` before you commit", "always run `make fmt` before you commit", ""),
-        ("Implement the following plan:\n\n# Plan: Drop Redis\n\nIt costs.", "Plan approved: Drop Redis", ""),
     ],
 )
 def test_a_person_s_words_settle_something(words: str, text: str, why: str) -> None:
@@ -142,17 +139,13 @@ def test_an_agent_s_choice_counts_with_its_reason() -> None:
 
 
 @pytest.mark.promise("C4", "M2")
-def test_a_commit_that_says_why_is_a_decision() -> None:
+def test_a_commit_is_kept_by_its_name() -> None:
     command = (
         "git commit -m \"$(cat <<'EOF'\nRetry twice\n\nThree tries hid real outages because they took a minute.\n\n"
         'Co-Authored-By: A <a@b.c>\nEOF\n)"'
     )
     harvest = harvested(Told().run(command, "[main 1a2b3c4] Retry twice\n 1 file changed"))
-    (decision,) = harvest.decisions
-    assert (decision.text, decision.rationale) == (
-        "Retry twice",
-        "Three tries hid real outages because they took a minute.",
-    )
+    assert harvest.decisions == (), "git has it: docs/git-memory.md"
     assert harvest.commits == ("1a2b3c4 Retry twice",)
 
 

@@ -104,7 +104,6 @@ class Harvester:
     def planned(self, event: Planned) -> None:
         if event.approved is not None:
             _hear(self.state, Message("plan", without_private(event.text), event.at, event.approved))
-        add_new(self.state.decisions, harvest_sentences.decisions_in_plan(_spoken(event)))
 
     def ended(self, action: Action, target: str, event: ToolResult) -> None:
         state = self.state
@@ -170,9 +169,7 @@ class Harvester:
         return f"cd {self.below} && {relative}" if self.below else relative
 
     def committed(self, command: str, event: ToolResult) -> None:
-        harvest_commands.watch_commit(
-            self.state, without_private(command), self._spoken(event).text, event.at
-        )
+        harvest_commands.watch_commit(self.state, without_private(command), self._spoken(event).text)
 
 
 def _spoken(event: Turned) -> Turned:

@@ -24,7 +24,6 @@ from holdfast.sessions.digest import (
     add_new,
     cut_raw_line,
 )
-from holdfast.sessions.harvest_sentences import decisions_in_commit
 from holdfast.sessions.prose import contains_any, line_around
 from holdfast.sessions.returned_values import KEPT, watch_values
 from holdfast.sessions.summary import body_of
@@ -349,16 +348,14 @@ def _asked_program(command: str) -> str:
     return words[-1].rpartition("/")[2]
 
 
-def watch_commit(state: Gathered, command: str, output: str, at: float | None) -> None:
-    """Record a commit: its name, what its body says first, and the reason if the message gives one."""
+def watch_commit(state: Gathered, command: str, output: str) -> None:
+    """Record a commit: its name and what its body says first."""
     subject, body = _message(command)
     commits = _COMMITTED.findall(output)
     lines = [cut_raw_line(f"{name} {title}") for name, title in commits] or [cut_raw_line(subject)]
     state.commits = list(dict.fromkeys([*state.commits, *filter(None, lines)]))[-MOST_COMMITS:]
     if lines[-1] and (said := body_of(body)):
         state.bodies[lines[-1]] = cut_raw_line(said)
-    if commits:
-        add_new(state.decisions, decisions_in_commit(commits[-1][1], body, at))
 
 
 def _message(command: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
-from holdfast.model.events import Asked, Planned
+from holdfast.model.events import Asked
 from holdfast.model.memory import DeadEnd, Decision, Finding, Question
 from holdfast.sessions.prose import (
     LONGEST,
@@ -19,9 +19,7 @@ from holdfast.sessions.prose import (
     has_anchor,
     is_whole,
     names_something,
-    sentences,
     stands_alone,
-    statements,
 )
 
 LONGEST_MESSAGE = 2000  # a longer message is a pasted document
@@ -115,12 +113,7 @@ _PLAN_TITLE = lazy_regex(
     r"(?:implementation |refactoring |migration )?plan\s*[:—–-]\s*|\s+(?:implementation )?plan\Z",
     re.IGNORECASE,
 )
-_PLAN_REASON = lazy_regex(
-    r"summary|goal|context|problem|why|motivation|background|overview|rationale|objective|issue"
-)
 PLAN_TO_DO = lazy_regex(r"\s*(?:please )?implement (?:the following|this) plan:?\s+", re.IGNORECASE)
-_BODY_REASON = lazy_regex(r"\b(?:because|so that|since|in order to|to avoid|otherwise)\b")
-_TRAILER = lazy_regex(r"[A-Z][\w-]+: |🤖|Generated with")
 
 _FINDINGS = lazy_regex(
     r"(?:(?:key|main|important|notable|other)\s+)?(?:findings?|root causes?|discover(?:y|ies)|insights?"
@@ -235,28 +228,6 @@ def asks_about_workflow(question: str) -> bool:
     return bool(_WORKFLOW.search(question))
 
 
-def decisions_in_plan(event: Planned) -> Iterator[Decision]:
-    if event.approved:
-        yield from _planned(event.text, event.at)
-
-
-def _planned(plan: str, at: float | None) -> Iterator[Decision]:
-    """Yield the title of a plan, with the sentence that gives the reason."""
-    title, _, rest = plan.strip().partition("\n")
-    if len(title) > 2 * LONGEST:
-        return
-    title = plan_title(title)
-    if not 8 <= len(title) <= LONGEST or title.endswith(":"):
-        return
-    why = ""
-    for statement in statements(rest[:6000]):
-        if not statement.item and 20 <= len(statement.text) <= LONGEST and statement.text[-1] not in ":?":
-            if not statement.heading or _PLAN_REASON.search(statement.heading):
-                why = statement.text
-            break
-    yield Decision(text=f"{PLAN_APPROVED}{title}", rationale=why, by="user", at=at)
-
-
 def plan_title(line: str) -> str:
     """Return the title of a plan without the word "plan"."""
     return _PLAN_TITLE.sub("", line.lstrip("# ").strip()).strip(" *:")
@@ -264,9 +235,8 @@ def plan_title(line: str) -> str:
 
 def decisions_of_person(text: str, at: float | None) -> Iterator[Decision]:
     """Yield the lasting decisions in a person's message."""
-    if match := PLAN_TO_DO.match(text):
-        yield from _planned(text[match.end() :], at)
-        return
+    if PLAN_TO_DO.match(text):
+        return  # what a plan says is taken apart by the model
     if len(text) > LONGEST_MESSAGE or text.startswith(("#", "<", "{", "[")) or "```" in text:
         return
     count = 0
@@ -335,17 +305,6 @@ def split_reason(text: str) -> tuple[str, str]:
         "reason:",
         "why:",
     ) else f"{mark} {why}"
-
-
-def decisions_in_commit(subject: str, body: str, at: float | None) -> Iterator[Decision]:
-    """Yield the decision of a commit whose message gives a reason."""
-    if not _BODY_REASON.search(body):
-        return
-    paragraph = " ".join(line.strip() for line in body.splitlines() if not _TRAILER.match(line.strip()))
-    for sentence in sentences(paragraph):
-        if sentence != subject and _BODY_REASON.search(sentence) and SHORTEST <= len(sentence) <= LONGEST:
-            yield Decision(text=subject, rationale=sentence.lstrip("- "), by="agent", at=at)
-            return
 
 
 def findings(said: Iterable[ReportLine], at: float | None) -> Iterator[Finding]:
