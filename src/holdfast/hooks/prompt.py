@@ -1,7 +1,8 @@
-"""Chooses the lines for a prompt: files that similar sessions worked on, and facts about its subject.
+"""Chooses the lines for a prompt: what was decided about its subject, lessons, facts, commands and files.
 
-The class of the prompt decides first, then the probability of each file. `recall --as-prompt` uses this too, so that it
-shows exactly what the hook would inject.
+Files and commands are offered if the prompt is about this repository, and each file if it is likely enough; the class
+of the prompt decides about lessons only. `recall --as-prompt` uses this too, so that it shows exactly what the hook
+would inject.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Sequence
 
+    from holdfast.hooks.relevance import Match
+
     Lines = list[tuple[str, str]]  # text and reason
 
 MOST_TOKENS = 225  # of a first prompt; with the fence 250
@@ -27,12 +30,11 @@ MOST_IN_SESSION = 800
 MOST_LINES = 8
 FACT_TOKENS = 40
 MOST_FACTS = 2
-# The smallest probability that is worth a line. Files under later prompts cost five times what those under the first do
-# (5.9% of all calls against 1.2%), so a first prompt's file must be five times as likely to pay for the same tokens.
-# The level was chosen together with the commands that are injected beside them, over 6 histories (docs/benchmarks.md).
-FIRST_BAR, LATER_BAR = 0.06, 0.012
-# A question during work is answered from files too, if less often (docs/adr/0011).
-ASIDE_BAR = 0.04
+# The smallest probability that is worth a line. A later prompt is offered files only when it moves to another topic;
+# its files save five times as many calls as those of first prompts (docs/adr/0018 has the curves).
+FIRST_BAR, LATER_BAR = 0.3, 0.2
+MOST_FILES = 8
+BRANCH_CHANCE = 0.4  # of the files of a branch that changes few (docs/adr/0018)
 FACT_SHARE = 0.6  # of a fact's words, by rarity, that the prompt must contain
 HEADING = "Likely files:"
 OURS = "[holdfast "
@@ -157,34 +159,29 @@ def _beside(
     cwd: str,
     kind: str,
 ) -> Answered:
-    """Lessons, facts and files, for work on code and looks at it."""
+    """Lessons for work on code; facts; commands and files where the prompt is about this repository."""
     command = command_in(text)
-    if command and _is_known(db, command):
-        kind = kind if kind in AT_WORK else LOOKING  # past sessions with this command show which files
-    elif command:
-        text = text[len(command) :].strip()  # its name says what kind of work it is, not which files
-    if kind not in AT_WORK and not (kind == ASKING and heard.worked):
-        return Answered(kind, [], f"the prompt is {kind}, not work on code")
+    if command and not _is_known(db, command):
+        text = text[len(command) :].strip()  # its name says what kind of work it is, not what it is about
     if not text:
         return Answered(kind, [], "a command without words of its own")
     if budget <= 0:
         return Answered(kind, [])
+    prompt_words = _said(db, text)
     lines: Lines = []
     left_out, changed = 0, False
     if kind == CODE:
         from holdfast.hooks.lesson_lines import lessons_for  # other prompts do not wait for it
 
-        prompt_words = _said(db, text)
         lessons = lessons_for(db, text, prompt_words, heard.lines, root, budget)
-        budget -= sum(count_tokens(line) for line, _ in lessons.lines)
-        heard_now = heard.lines.union(line for line, _ in lessons.lines)
-        facts = _facts(db, text, prompt_words, heard_now, min(FACT_TOKENS, budget), project)
-        budget -= sum(count_tokens(line) for line, _ in facts)
-        lines, left_out, changed = lessons.lines + facts, lessons.left_out, lessons.changed
-    least = ASIDE_BAR if kind == ASKING else 0.0
-    pointers, files = _pointers(db, text, session, heard, root, budget, earlier, branch, least, cwd)
-    nothing = f"the prompt is {kind}; nothing that past sessions did is likely enough to help with it"
-    answer = Answered(kind, lines + pointers, nothing, files)
+        lines, left_out, changed = lessons.lines, lessons.left_out, lessons.changed
+        budget -= sum(count_tokens(line) for line, _ in lines)
+    heard_now = heard.lines.union(line for line, _ in lines)
+    facts = _facts(db, text, prompt_words, heard_now, min(FACT_TOKENS, budget), project)
+    budget -= sum(count_tokens(line) for line, _ in facts)
+    offer = _Offer(db, text, session, heard, root, earlier, branch, cwd)
+    offered, nothing = offer.lines(budget, "\n".join([text, *heard_now, *(line for line, _ in facts)]))
+    answer = Answered(kind, lines + facts + offered, nothing, offer.files)
     answer.left_out, answer.changed = left_out, changed
     return answer
 
@@ -215,50 +212,100 @@ def _assents(text: str) -> bool:
     return 0 < len(reply) < 6 and all(word in ASSENT and word not in _NO for word in reply)
 
 
-def _pointers(
-    db: sqlite3.Connection,
-    text: str,
-    session: str,
-    heard: Heard,
-    root: str | None,
-    budget: int,
-    earlier: Sequence[Collection[str]] | None,
-    branch: str,
-    least: float,
-    cwd: str,
-) -> tuple[Lines, list[str]]:
-    from holdfast.hooks.postings import Postings
-    from holdfast.hooks.ranking import CONSIDERED, fitting, named_files, path_lines, rank
+class _Offer:
+    """The commands and files for a prompt."""
 
-    postings = Postings(db)
-    if not postings.sessions:
-        return [], []
-    session_number = postings.number(session) if session else -1
-    touched = postings.touched_by(session_number) if session_number >= 0 else []
-    before = postings.earlier(session) if earlier is None and session else list(earlier or ())
-    later = bool(before) or heard.prompted
-    bar = max(least, LATER_BAR if later else FIRST_BAR)
-    top = None if root is None else os.path.realpath(root)
-    named_paths = named_files(postings, text, [folder for folder in (top, cwd) if folder])
-    ranked = rank(postings, text, before, touched, bar, session_number, later, branch, named_paths)
-    likely = {}
-    folders: dict[str, str] = {}
-    for pointer in ranked:
-        if pointer.path not in heard.files and (top is None or is_file(top, pointer.path, folders)):
-            likely[pointer.path] = pointer
-            if len(likely) == CONSIDERED:
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        text: str,
+        session: str,
+        heard: Heard,
+        root: str | None,
+        earlier: Sequence[Collection[str]] | None,
+        branch: str,
+        cwd: str,
+    ) -> None:
+        from holdfast.hooks.postings import Postings
+
+        self._db, self._text, self._heard, self._branch = db, text, heard, branch
+        self._postings = Postings(db)
+        self._number = self._postings.number(session) if session else -1
+        given = self._postings.earlier(session) if earlier is None and session else earlier
+        self._earlier = list(given or ())
+        self._top = None if root is None else os.path.realpath(root)
+        self._folders = [folder for folder in (self._top, cwd) if folder]
+        self.files: list[str] = []
+
+    def lines(self, budget: int, known: str) -> tuple[Lines, str]:
+        """The lines, or why there are none. `known` is what the prompt and the session's lines already say."""
+        from holdfast.hooks.ranking import names_in
+        from holdfast.hooks.relevance import FLOOR, MOVED, Match
+
+        if not self._postings.sessions:
+            return [], "no session is known here"
+        later = bool(self._earlier) or self._heard.prompted
+        match = Match(self._postings, self._text, self._earlier, self._number, self._branch)
+        named, names = names_in(self._postings, self._text, self._folders)
+        if later:
+            is_about, nothing = match.news()[0] >= MOVED, "the prompt goes on with what the session is about"
+        else:
+            names += bool(command_in(self._text))  # which sessions here were given before
+            is_about, nothing = match.about(names) >= FLOOR, "the prompt may be about something else"
+        on_branch = self._branch_files() if not later and (is_about or match.is_vague) else []
+        commands: Lines = []
+        if is_about and not later:
+            from holdfast.hooks.command_lines import commands_for
+
+            commands = commands_for(self._db, match, known, budget)
+            budget -= sum(count_tokens(line) for line, _ in commands)
+        files = self._file_lines(match, named, on_branch, budget, later=later, ranked=is_about)
+        if is_about:
+            nothing = "nothing that past sessions did is likely enough to help with it"
+        return commands + files, nothing
+
+    def _branch_files(self) -> list[str]:
+        rows = self._db.execute("SELECT path FROM branch_file WHERE branch = ?", (self._branch,)).fetchall()
+        return [path for (path,) in rows]
+
+    def _file_lines(
+        self,
+        match: Match,
+        named: Sequence[str],
+        on_branch: Sequence[str],
+        budget: int,
+        *,
+        later: bool,
+        ranked: bool,
+    ) -> Lines:
+        from holdfast.hooks.ranking import fitting, path_lines, rank_files
+
+        touched = self._postings.touched_by(self._number) if self._number >= 0 else []
+        # A chance of 1 leaves only what the prompt names.
+        bar = (LATER_BAR if later else FIRST_BAR) if ranked else 1.0
+        likely: dict[str, str] = {}
+        folders: dict[str, str] = {}
+        reasons = [
+            (pointer.path, f"{pointer.why}; {pointer.chance:.0%} likely")
+            for pointer in rank_files(match, touched, bar, later=later, named=named)
+        ]
+        on_branch_reason = f"changed on this branch; {BRANCH_CHANCE:.0%} likely"
+        of_branch = [(path, on_branch_reason) for path in on_branch if path not in touched]
+        for path, reason in [*reasons[: len(named)], *of_branch, *reasons[len(named) :]]:
+            if len(likely) == MOST_FILES:
                 break
-    files = fitting(list(likely), budget - count_tokens(HEADING))
-    if not files:
-        return [], []
-    lines = [
-        (
-            line,
-            f"{likely[path].why}; {likely[path].chance:.0%} likely" if path else "folder of what is below it",
-        )
-        for line, path in path_lines(files)
-    ]
-    return [(HEADING, "what the lines below it are"), *lines], files
+            if path in likely or path in self._heard.files or path in self._text:
+                continue
+            if self._top is None or is_file(self._top, path, folders):
+                likely[path] = reason
+        self.files = fitting(list(likely), budget - count_tokens(HEADING))
+        if not self.files:
+            return []
+        lines = [
+            (line, likely[path] if path else "folder of what is below it")
+            for line, path in path_lines(self.files)
+        ]
+        return [(HEADING, "what the lines below it are"), *lines]
 
 
 def _said(db: sqlite3.Connection, text: str) -> set[str]:
