@@ -34,6 +34,8 @@ MAY_WRITE = {
     "cli/run.py": "opens the null device in the place of a stream that was closed",
     "core/files.py": "the one way to write bytes",
     "core/patterns.py": "compiled patterns of our own, derived",
+    "briefing/told_index.py": "told.db, derived: SQLite writes it, and one that cannot be read is removed",
+    "hooks/start_lines.py": "removes the list of files that a session was told, when it begins anew",
     "core/folders.py": "puts a whole folder in the place of another",
     "store/bundle.py": "an archive takes its place whole",
     "flows/demo.py": "makes and removes its scratch project",

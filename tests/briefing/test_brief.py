@@ -29,7 +29,8 @@ def section(text: str, title: str) -> str:
 def test_a_subject_is_told_what_was_decided_turned_down_and_found_with_its_source(decided: Decided) -> None:
     text = brief(decided.machine, decided.project, SUBJECT).text
     decisions = section(text, "Decisions")
-    assert f"2026-03-02 · make the label spooler survive a wifi outage (session {PRINTER[:8]})" in decisions
+    place = f"(session {PRINTER[:8]}, later on this: session {AMENDED[:8]})"
+    assert f"### 2026-03-02 · make the label spooler survive a wifi outage {place}" in decisions
     assert f"- {KEPT.rstrip('.')} (you, {Passage(text=KEPT).id})" in decisions
     assert f"- not: {REDIS.rstrip('.')} (agent, {Passage(text=REDIS).id})" in decisions
     assert f"Should a parked job be printed after a restart? → {RELEASED.rstrip('.')}" in decisions

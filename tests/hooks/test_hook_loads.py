@@ -91,7 +91,7 @@ def shop(repo: Path, tmp_path: Path) -> Enabled:
 def test_a_prompt_that_is_told_files_loads_what_judges_ranks_and_says(shop: Enabled) -> None:
     hook = Loaded(shop, "UserPromptSubmit", prompt="Fix the refund: its total ignores the voucher")
     assert hook.answered
-    assert hook.ours - {"meaning"} == POINTED | {"telling"}
+    assert hook.ours - {"meaning", "hand_edits", "file_moment", "prefilter"} == POINTED | {"telling"}
     assert hook.rest & HEAVY == set()
 
 
@@ -101,7 +101,15 @@ def test_a_prompt_that_is_told_files_loads_what_judges_ranks_and_says(shop: Enab
 def test_a_prompt_that_is_not_work_on_code_loads_nothing_that_ranks(shop: Enabled, prompt: str) -> None:
     hook = Loaded(shop, "UserPromptSubmit", prompt=prompt)
     assert not hook.answered
-    assert hook.ours - {"classify_abroad", "meaning", "start_lines", "words"} == SILENT - {
+    assert hook.ours - {
+        "classify_abroad",
+        "meaning",
+        "start_lines",
+        "words",
+        "hand_edits",
+        "file_moment",
+        "prefilter",
+    } == SILENT - {
         "start_lines",
         "words",
     } | {"telling"}
@@ -119,7 +127,8 @@ def test_words_of_other_languages_are_loaded_only_where_a_prompt_may_be_in_one(s
 @pytest.mark.parametrize("source", ["startup", "resume", "compact"])
 def test_a_start_loads_what_chooses_and_says(enabled: Enabled, source: str) -> None:
     hook = Loaded(enabled, "SessionStart", source=source, seconds_since_last_response=60)
-    assert hook.ours == EVERY | {"emit", "fence", "patterns", "start_lines", "notices"}
+    beside = {"hand_edits", "file_moment", "prefilter"}
+    assert hook.ours - beside == EVERY | {"emit", "fence", "patterns", "start_lines", "notices"}
     assert hook.rest & HEAVY == set()
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from holdfast.briefing.file_pointers import write_postings
 from holdfast.hooks.postings import Postings
 from holdfast.hooks.ranking import named_files, rank, said_names
+from holdfast.knowledge.co_change import CoChange
 from holdfast.model.memory import PointerSession
 
 FILES = (
@@ -31,7 +32,9 @@ FILES = (
 def postings(files: Sequence[str] = FILES) -> Postings:
     db = sqlite3.connect(":memory:")
     write_postings(
-        db, [PointerSession(session="s1", at=1.0, prompts=("Sweep the cart",), edited=tuple(files))], {}
+        db,
+        [PointerSession(session="s1", at=1.0, prompts=("Sweep the cart",), edited=tuple(files))],
+        CoChange(),
     )
     return Postings(db)
 

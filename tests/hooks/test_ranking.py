@@ -16,6 +16,7 @@ from holdfast.briefing.file_pointers import prompt_words, write_postings
 from holdfast.core.tokens import count_tokens
 from holdfast.hooks.postings import Postings
 from holdfast.hooks.ranking import Pointed, fitting, path_lines, rank
+from holdfast.knowledge.co_change import CoChange
 from holdfast.model.memory import PointerSession
 
 DAY = 86_400.0
@@ -43,7 +44,9 @@ def ranked(
     **more: Any,
 ) -> list[Pointed]:
     db = sqlite3.connect(":memory:")
-    write_postings(db, history, together or {})
+    write_postings(
+        db, history, CoChange(together={name: dict(near) for name, near in (together or {}).items()})
+    )
     return rank(Postings(db), prompt, [prompt_words(one) for one in earlier], touched, **more)
 
 

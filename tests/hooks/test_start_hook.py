@@ -243,7 +243,17 @@ def test_a_hook_loads_the_standard_library_and_little_of_it(enabled: Enabled) ->
     )
     assert b"refund" in done.stdout
     loaded = set(done.stderr.decode().split())
-    hooks = ("host_protocol", "hook", "notices", "prepared", "respond", "emit", "start_lines", "trace")
+    hooks = (
+        "hand_edits",
+        "host_protocol",
+        "hook",
+        "notices",
+        "prepared",
+        "respond",
+        "emit",
+        "start_lines",
+        "trace",
+    )
     core = ("bare_json", "fence", "patterns", "place", "reading")
     assert {name for name in loaded if name.startswith("holdfast")} == {
         *("holdfast", "holdfast.core", "holdfast.hooks"),
@@ -251,9 +261,17 @@ def test_a_hook_loads_the_standard_library_and_little_of_it(enabled: Enabled) ->
         *(f"holdfast.core.{name}" for name in core),
     }
     ours = {name for name in loaded - known if not name.startswith("holdfast")}
-    assert ours <= {"os", "stat", "_stat", "posixpath", "genericpath", "os.path", "errno", "gc"} | {
-        "__future__"
-    }
+    assert ours <= {
+        "os",
+        "stat",
+        "_stat",
+        "posixpath",
+        "genericpath",
+        "os.path",
+        "errno",
+        "gc",
+        "binascii",
+    } | {"__future__"}
     assert not loaded & {"typing", "dataclasses", "subprocess", "pathlib", "site", "msgspec", "unicodedata"}
 
 

@@ -114,6 +114,9 @@ def test_a_person_with_a_name_like_a_bot_is_one(story: GitStory, name: str, emai
         "v2.0.1",
         "Release 2.0.1",
         "chore: prepare Shop v1.17.0 release (#12)",
+        "shop: prepare to release v1.18.0",
+        "Update all non-major dependencies",
+        "chore(deps): bump the actions group with 2 updates",
         "[pre-commit.ci] pre-commit autoupdate",
         "Merge branch 'main' into feature",
         "Merge remote-tracking branch 'origin/main'",
@@ -127,6 +130,25 @@ def test_a_person_with_a_name_like_a_bot_is_one(story: GitStory, name: str, emai
 def test_generated_and_empty_messages_give_nothing(story: GitStory, message: str) -> None:
     story.commit(message, BOB)
     assert read_of(story.root).sources == {}
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "Update all callers to pass a timeout",
+        "Automatically retry the export on 429",
+        "Start the worker with a limit of 1.5 seconds",
+        "Update module loading so that plugins come last",
+        "Release the lock before the callback runs",
+        "Merge settings when a request is prepared",
+        "Upgrade connections to TLS instead of refusing them",
+        "feat: update dependency injection for the printer",
+        "build: never cache the base image",
+    ],
+)
+def test_what_a_person_wrote_is_not_taken_for_generated(story: GitStory, subject: str) -> None:
+    sha = story.commit(subject, BOB)
+    assert read_of(story.root).of(sha).title == subject
 
 
 def test_a_subject_that_only_names_the_change_is_found_and_says_nothing(story: GitStory) -> None:

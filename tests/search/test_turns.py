@@ -195,7 +195,7 @@ def test_a_session_that_is_given_counts_and_the_order_is_by_time_then_by_number(
     ordered = [place("D1:3", 10.0), place("D1:12", 10.0), place("D2:1", 20.0), place("D-k3f9", 30.5)]
     assert all(turn is not None and turn.series == "p\ns" for turn in ordered)
     assert [turn.place for turn in ordered if turn] == sorted(turn.place for turn in ordered if turn)
-    assert place("D-k3f9", 30.5, "log.md") == place("D-aaaa", 40.5, "log.md") == Turn("p\ns", 0.0)
+    assert place("D-k3f9", 30.5, "log.md") is None and place("log:4", 10.0, "chat.txt") == place("t4", 10.0)
 
 
 @pytest.mark.promise("R1")

@@ -28,6 +28,7 @@ def left(*reports: str) -> list[str]:
         "The reader is done.\n\n## Next steps\n- Port the writer to the new schema",
         "The reader is done.\n\n## Next steps\nPort the writer to the new schema.",
         "The reader is done.\n\nNext: port the writer to the new schema.",
+        "The reader is done.\n\n**Next session:** Port the writer to the new schema. The reader is on `main` already.",
         "The reader is done. Remaining: port the writer to the new schema.",
         "The reader is done.\n\n**Still to do**\n\n1. Port the writer to the new schema",
         "The reader is done.\n\nTwo things are left before this can be merged:\n- Port the writer to the new schema",
@@ -119,6 +120,14 @@ def test_who_says_go_ahead_means_the_whole_list() -> None:
     assert harvested(story).open_items
     story.ask("yes, do both").edit().say("Both are in.")
     assert harvested(story).open_items == ()
+
+
+def test_who_only_asks_for_a_commit_leaves_the_list_open() -> None:
+    story = told("Half of it.\n\nNext session: backfill the currency of old orders.\n")
+    story.ask("/ac in a new feature branch").edit().say(
+        "Two atomic commits on `feat/reader`. The tree is clean."
+    )
+    assert [item.text for item in harvested(story).open_items] == ["Backfill the currency of old orders"]
 
 
 def test_stated_steps_come_before_a_long_list_of_the_agent() -> None:

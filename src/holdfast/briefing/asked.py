@@ -7,21 +7,23 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from holdfast.briefing.projects import naming
 from holdfast.briefing.told_sources import update_told
 from holdfast.core.errors import HoldfastError
 from holdfast.core.tokens import count_tokens
 from holdfast.hooks.prompt import MOST_LINES, MOST_TOKENS
-from holdfast.hooks.telling import FLOOR, Found, Telling, opened
+from holdfast.hooks.telling import FLOOR, SECOND, Found, Telling, opened
 from holdfast.model.line import Line
 from holdfast.model.search import WEAK
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project, branch_of
 
 LEAST_SURE = 0.05  # that anything found is what an explicit question is about; the hook needs `FLOOR`
-ABOUT = 0.6  # share of the words of a question, by weight, that stand close together in a source about it
+# Share of the words of a question that a source about it has, and how much of them stands close together there. In a
+# project the words of its subject are common, so their weight says little about a question of a few words.
+ABOUT, CLOSE = 0.6, 0.7
 _WEAK_TOKENS = 100
 _WORTHLESS = -50.0  # log-odds of a source without a line that may be told are below
 
@@ -32,6 +34,18 @@ class Asked:
     def __init__(self, db: sqlite3.Connection, telling: Telling) -> None:
         self.db = db
         self.telling = telling
+
+    def is_about(self, found: Found) -> bool:
+        """Whether a source is about the question: it has most of its words, close together."""
+        has_words = len(found.shared) >= ABOUT * len(self.telling.weights)
+        is_close = found.evidence["close share"] >= CLOSE * found.evidence["share"]
+        return found.odds > _WORTHLESS and has_words and is_close
+
+    def likely(self, found: Sequence[Found]) -> dict[str, float]:
+        """The ids of the sources that the prompt hook would tell of, with their chances."""
+        if sum(source.chance for source in found) < FLOOR:
+            return {}
+        return {source.id: source.chance for source in found if source.chance >= SECOND * found[0].chance}
 
 
 @contextlib.contextmanager
@@ -53,11 +67,6 @@ def asking(machine: Machine, project: Project, question: str) -> Iterator[Asked 
         db.close()
 
 
-def is_about(found: Found) -> bool:
-    """Whether a source is about a subject: most of the subject's words stand close together in it, or it is likely."""
-    return (found.odds > 0 and found.evidence["close share"] >= ABOUT) or found.chance >= FLOOR
-
-
 def statements_for(machine: Machine, project: Project, task: str, budget: int) -> list[Line]:
     """The lines that the prompt hook tells for this task, or a few for which there is less evidence."""
     with asking(machine, project, task) as asked:
@@ -66,7 +75,7 @@ def statements_for(machine: Machine, project: Project, task: str, budget: int) -
             return []
         sure = sum(source.chance for source in found)
         is_weak = sure < FLOOR
-        if is_weak and (sure < LEAST_SURE or found[0].evidence["close share"] < ABOUT):
+        if is_weak and (sure < LEAST_SURE or not asked.is_about(found[0])):
             return []
         most = _WEAK_TOKENS if is_weak else MOST_TOKENS
         told, _ = asked.telling.told(most, (), MOST_LINES, min(sure, FLOOR))

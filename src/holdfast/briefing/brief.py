@@ -33,10 +33,11 @@ SECTIONS = (
     ("dead_ends", "Dead ends", 0.08),
     ("questions", "Open questions", 0.05),
     ("next_steps", "Next steps", 0.05),
-    ("repository", "From commits and documents", 0.2),
+    ("repository", "From commits and documents", 0.15),
+    ("unconfirmed", "Said by an agent, not confirmed", 0.05),
     ("superseded", "No longer holds", 0.05),
 )
-_GROUPED = ("decisions", "findings")
+_GROUPED = ("decisions", "findings", "unconfirmed")
 _RESTATED = 0.75  # share of a line's words that another line of its section already has
 _FEWEST_WORDS = 3
 
@@ -204,7 +205,8 @@ def _is_grouped(part: str, line: BriefLine) -> bool:
 
 def _group_heading(line: BriefLine) -> str:
     branch = f", branch {line.branch}" if line.branch else ""
-    return f"### {_day(line.at)} · {line.title} (session {line.session[:8]}{branch})"
+    later = f", later on this: session {line.later[:8]}" if line.later else ""
+    return f"### {_day(line.at)} · {line.title} (session {line.session[:8]}{branch}{later})"
 
 
 def _bullet(part: str, line: BriefLine) -> str:

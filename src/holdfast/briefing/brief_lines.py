@@ -12,7 +12,7 @@ class BriefLine(Struct, frozen=True, kw_only=True):
     """One thing that is known, with its source: a session or a commit, a date, an id, a place in a file.
 
     `title` is what its session was about, `branch` where it was settled if it does not count everywhere yet. `until`
-    is when the session `replaced_by` settled it differently.
+    is when the session `replaced_by` settled it differently; `later` is the latest session on the same subject.
     """
 
     text: str
@@ -25,6 +25,7 @@ class BriefLine(Struct, frozen=True, kw_only=True):
     at: float | None = None
     until: float | None = None
     replaced_by: str = ""
+    later: str = ""
     session: str = ""
     title: str = ""
     branch: str = ""
@@ -49,7 +50,7 @@ class BriefLine(Struct, frozen=True, kw_only=True):
             "commit",
         )
         values: dict[str, Any] = {name: getattr(self, name) for name in names}
-        values["replaced_by"] = self.replaced_by
+        values |= {"replaced_by": self.replaced_by, "later": self.later}
         places = {"path": self.path, "line": self.line, "score": round(self.score, 4)}
         return {**values, "date": _iso(self.at), "until": _iso(self.until), **places}
 

@@ -12,12 +12,11 @@ from msgspec.structs import replace
 
 from holdfast.briefing.brief_lines import BriefLine, Gathered
 from holdfast.briefing.index import PLACE
-from holdfast.briefing.replaced import replaced_passages
+from holdfast.briefing.replaced import later_sessions, replaced_passages
 from holdfast.briefing.told_index import weight_of
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.stopwords import ENGLISH
 from holdfast.core.words import words
-from holdfast.hooks.telling import FLOOR, Found
 from holdfast.memory.decisions import FOLDER, SessionPassages, month_of, passage_statement
 from holdfast.memory.merge import is_passing
 from holdfast.memory.read import ProjectMemory
@@ -26,12 +25,14 @@ from holdfast.model.search import Hit
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project, branch_of
 
-_LEAST_WORTH = 45  # percent, of a passage that does not fit by itself
+# Percent, of a passage that does not fit by itself, and of one in a session that the prompt hook would tell of.
+_LEAST_WORTH, _LEAST_LIKELY_WORTH = 45, 35
 # Weight of shared words, and their share of its own, by which one passage goes on with another.
 _SHARED_WEIGHT, _SHARED = 14.0, 0.25
 _STEPS = 2  # from a passage that fits by itself to one that goes on with it
 _LIKELY = 0.3  # score of a passage in a session that is certainly meant
 _BY_PERSON = 1.15  # what a person said is worth more
+_PASSING = 0.6  # what reads like a report of the moment is worth less
 _NEAR = 2  # passages between a decision and the way that was turned down for it
 _STEP_DAYS = 30  # after which a session's next step is history
 _BRANCH_DAYS = 14  # after which what was settled on a branch counts everywhere
@@ -47,7 +48,7 @@ def add_passages(
     project: Project,
     memory: ProjectMemory,
     hits: dict[str, Hit],
-    about: dict[str, Found],
+    likely: dict[str, float],
 ) -> None:
     sections = sorted(memory.passages(), key=lambda item: -(item[1].at or 0.0))
     newest = max((section.at or 0.0 for _, section in sections), default=0.0)
@@ -55,12 +56,14 @@ def add_passages(
     seen: set[str] = set()
     for name, section in sections:
         is_settled = (section.at or 0.0) + _BRANCH_DAYS * _DAY <= now or section.branch in ("", branch)
-        for position, passage, score in _that_fit(section, hits, about.get(section.session)):
+        for position, passage, score in _that_fit(section, hits, likely.get(section.session, 0.0)):
             part = _part(passage)
             is_old_step = part == "next_steps" and (section.at or 0.0) < newest - _STEP_DAYS * _DAY
-            if passage.id in seen or is_old_step or is_passing(passage_statement(passage, section)):
+            if passage.id in seen or is_old_step:
                 continue
             seen.add(passage.id)
+            if is_passing(passage_statement(passage, section)):
+                score *= _PASSING
             line = replace(_line(passage, section, score), branch="" if is_settled else section.branch)
             hit = hits.get(passage.id)
             path = f"{PLACE}/projects/{name}/{FOLDER}/{month_of(section.at)}.md"
@@ -69,7 +72,7 @@ def add_passages(
 
 
 def _that_fit(
-    section: SessionPassages, hits: dict[str, Hit], source: Found | None
+    section: SessionPassages, hits: dict[str, Hit], chance: float
 ) -> Iterator[tuple[int, Passage, float]]:
     """The passages of a session about the subject, with place and score, and the ways turned down beside them.
 
@@ -91,10 +94,9 @@ def _that_fit(
             if place not in scores and passage.worth >= _LEAST_WORTH
         }
         scores |= {place: score for place, score in further.items() if score}
-    if source is not None and source.chance >= FLOOR:
-        for place, passage in enumerate(section.passages):
-            if passage.worth >= _LEAST_WORTH:
-                scores[place] = max(scores.get(place, 0.0), _LIKELY * source.chance)
+    for place, passage in enumerate(section.passages if chance else ()):
+        if passage.worth >= _LEAST_LIKELY_WORTH:
+            scores[place] = max(scores.get(place, 0.0), _LIKELY * chance)
     for place, passage in enumerate(section.passages):
         score = scores.get(place, 0.0)
         if not score and passage.status == "rejected":
@@ -102,7 +104,7 @@ def _that_fit(
                 seed for seed in scores if abs(seed - place) <= _NEAR and len(said[seed] & said[place]) > 1
             )
             score = max((scores[seed] / 2 for seed in near), default=0.0)
-        if score and passage.status != "proposed":
+        if score:
             yield place, passage, score
 
 
@@ -120,6 +122,8 @@ def _overlap(said: frozenset[str], seed: frozenset[str]) -> float:
 def _part(passage: Passage) -> str:
     if passage.status == "superseded":
         return "superseded"
+    if passage.status == "proposed":
+        return "unconfirmed"
     if passage.kind == "next_step":
         return "next_steps"
     if passage.kind == "dead_end" and passage.status != "rejected":
@@ -147,7 +151,7 @@ def _line(passage: Passage, section: SessionPassages, score: float) -> BriefLine
 
 
 def set_aside_replaced(found: Gathered, project: Project, memory: ProjectMemory) -> None:
-    """Moves what a later session on the same subject replaced to what no longer holds."""
+    """Moves what a later session on the same subject replaced to what no longer holds, and names such sessions."""
     sessions = {line.session for part in _REPLACEABLE for line in found.lines.get(part, ()) if line.session}
     replaced = replaced_passages(project, memory, sessions)
     for part in _REPLACEABLE:
@@ -158,3 +162,8 @@ def set_aside_replaced(found: Gathered, project: Project, memory: ProjectMemory)
                 lines.remove(line)
                 gone = replace(line, status="superseded", until=later.at, replaced_by=later.session)
                 found.add("superseded", gone)
+    times = {section.session: section.at or 0.0 for _, section in memory.passages()}
+    for session, others in later_sessions(project).items() if sessions else ():
+        latest = max(others, key=lambda other: times.get(other, 0.0))
+        for lines in found.lines.values():
+            lines[:] = [replace(line, later=latest) if line.session == session else line for line in lines]

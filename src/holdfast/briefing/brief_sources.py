@@ -14,12 +14,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from holdfast.briefing.asked import ABOUT, asking, is_about
+from holdfast.briefing.asked import asking
 from holdfast.briefing.brief_lines import BriefLine, Gathered
 from holdfast.briefing.brief_passages import add_passages, set_aside_replaced
 from holdfast.briefing.chunks import lessons_told
 from holdfast.briefing.search import search
 from holdfast.core.patterns import lazy_regex
+from holdfast.core.stopwords import ENGLISH
 from holdfast.core.tokens import count_tokens, cut_to
 from holdfast.core.words import words
 from holdfast.hooks.telling import Found
@@ -37,9 +38,12 @@ MOST_OTHERS = 12  # hits of each other kind
 MOST_SOURCES = 12  # commits and documents
 _FAR_BEHIND = 3.0  # of log-odds: a commit that is so much less likely than the best one is left out
 _TITLE_TOKENS = 24
-_COVERED = 0.3  # share of the subject's words, by weight, that a hit must have
-_NEAR_IN_MEANING = 0.6  # cosine from which on a hit needs none of them
-_QUOTED_TOKENS = 70  # of one commit or document
+# Cosine and share of the subject's weight of a hit with one of its several words; cosine of one that needs none.
+_NEAR_WITH_ONE, _WEIGHT_OF_ONE, _NEAR = 0.42, 0.3, 0.6
+_QUOTED_TOKENS, _LIKELY_TOKENS = (
+    70,
+    150,
+)  # of one commit or document, and of one that the prompt hook would tell of
 _STEP = lazy_regex(r"\A(?:Next|To do): ")
 
 
@@ -49,25 +53,27 @@ def gathered(machine: Machine, project: Project, subject: str, name: str = "") -
     if not project.memory.is_dir():
         return found
     memory = ProjectMemory(project, name)
-    about: list[Found] = []
-    weights: dict[str, float] = {}
+    likely: dict[str, float] = {}
+    weights = dict.fromkeys(words(subject, ENGLISH), 1.0)
     with asking(machine, project, subject) as asked:
         if asked:
-            about = [source for source in asked.telling.found() if is_about(source)]
-            weights = asked.telling.weights
-            for line in _quoted(asked.db, weights, about):
+            every, weights = asked.telling.found(), asked.telling.weights
+            found.weak = not any(map(asked.is_about, every))
+            likely = asked.likely(every)
+            sources = [source for source in every if source.id in likely or asked.is_about(source)]
+            for line in _quoted(asked.db, weights, sources, likely):
                 found.add("superseded" if line.status == "superseded" else "repository", line)
 
     def look(most: int, kinds: Collection[str], floor: float = 0.0) -> list[Hit]:
         hits = search(machine, project, subject, most, kinds, name=name, floor=floor)
-        return [hit for hit in hits if _covers(hit, weights)]
+        return [hit for hit in hits if len(weights) < 2 or _shares_enough(hit, weights)]
 
     hits = look(MOST_HITS, ("decision",))
     strong = [hit for hit in hits if not hit.grounds.weak]
-    sure = any(source.evidence["close share"] >= ABOUT for source in about)
-    found.weak = not sure and not any(_says_enough(hit, subject) for hit in strong)
-    by_session = {str(source.id): source for source in about}
-    add_passages(found, machine, project, memory, {hit.id: hit for hit in hits}, by_session)
+    found.weak &= not any(
+        len(weights) == 1 or len(hit.grounds.words) > 1 or hit.grounds.named for hit in strong
+    )
+    add_passages(found, machine, project, memory, {hit.id: hit for hit in hits}, likely)
     for hit in (hit for hit in strong if not _of_passage(hit)):
         _add_register(found, hit)
     others = partial(look, MOST_OTHERS, floor=FLOOR)
@@ -99,19 +105,13 @@ def _add_titles(found: Gathered, memory: ProjectMemory) -> None:
         ]
 
 
-def _covers(hit: Hit, weights: dict[str, float]) -> bool:
-    """Whether a hit shares enough of the subject, by the weight of its words, or is near to it in meaning."""
-    if hit.grounds.named or not weights:
-        return True
-    shared = {stem for word in hit.grounds.words for stem in words(word, frozenset())}
-    covered = sum(weight for word, weight in weights.items() if word in shared)
+def _shares_enough(hit: Hit, weights: dict[str, float]) -> bool:
+    """Whether a hit has two words of a subject of several, or the one that says most and is near in meaning."""
     near = float(hit.grounds.meaning or 0.0)
-    return covered >= _COVERED * sum(weights.values()) or near >= _NEAR_IN_MEANING
-
-
-def _says_enough(hit: Hit, subject: str) -> bool:
-    """Whether a hit is more than one word in common with a subject of several."""
-    return len(subject.split()) == 1 or len(hit.grounds.words) > 1 or hit.grounds.named
+    shared = {stem for word in hit.grounds.words for stem in words(word, frozenset())}
+    weight = sum(weight for word, weight in weights.items() if word in shared)
+    says_most = near >= _NEAR_WITH_ONE and weight >= _WEIGHT_OF_ONE * sum(weights.values())
+    return hit.grounds.named or len(hit.grounds.words) > 1 or says_most or near >= _NEAR
 
 
 # --- the other files -------------------------------------------------------------------------------------
@@ -177,7 +177,9 @@ def _add_history(found: Gathered, hit: Hit, dismissed: Collection[str]) -> None:
 # --- commits and documents -------------------------------------------------------------------------------
 
 
-def _quoted(db: sqlite3.Connection, weights: dict[str, float], about: Sequence[Found]) -> Iterator[BriefLine]:
+def _quoted(
+    db: sqlite3.Connection, weights: dict[str, float], about: Sequence[Found], likely: Collection[str]
+) -> Iterator[BriefLine]:
     """What commits and documents about the subject say, in their own words."""
     sources = [source for source in about if source.kind != "session"]
     best = max((source.odds for source in sources), default=0.0)
@@ -193,7 +195,8 @@ def _quoted(db: sqlite3.Connection, weights: dict[str, float], about: Sequence[F
         if status == "proposed":
             continue
         title, id = " ".join(str(source.title).split()), str(source.id)
-        chosen = _best_rows(weights, holding or rows, title)
+        room = _LIKELY_TOKENS if source.id in likely else _QUOTED_TOKENS
+        chosen = _best_rows(weights, holding or rows, title, room)
         text = f"{title}: {'; '.join(chosen)}" if chosen else title
         is_commit = source.kind == "commit"
         yield BriefLine(
@@ -208,7 +211,9 @@ def _quoted(db: sqlite3.Connection, weights: dict[str, float], about: Sequence[F
         )
 
 
-def _best_rows(weights: dict[str, float], rows: Sequence[tuple[Any, ...]], title: str) -> list[str]:
+def _best_rows(
+    weights: dict[str, float], rows: Sequence[tuple[Any, ...]], title: str, room: int
+) -> list[str]:
     """The passages that share most with the subject, in the order of the text."""
 
     def fit(row: tuple[Any, ...]) -> float:
@@ -216,7 +221,7 @@ def _best_rows(weights: dict[str, float], rows: Sequence[tuple[Any, ...]], title
         return shared + float(row[3])
 
     chosen: list[tuple[int, str]] = []
-    room = _QUOTED_TOKENS - count_tokens(title)
+    room -= count_tokens(title)
     for row in sorted(rows, key=fit, reverse=True):
         text = " ".join(str(row[1]).split()).rstrip(".;,: ")
         if text.strip("…") and text != title.rstrip(".") and (cost := count_tokens(text) + 1) <= room:

@@ -276,10 +276,11 @@ def _that_speak(task: str, hits: Sequence[Hit]) -> list[Hit]:
 def without_siblings(
     hits: Sequence[Hit], weights: Mapping[str, float] | None = None, needed: Collection[str] = ()
 ) -> list[Hit]:
-    """Removes what shares the subject of the best hit and answers something else; `needed` are ids that stay.
+    """Removes what shares the subject of the best hit and answers something else.
 
     That is a hit that fits less than half as well, and one that has only some of the best hit's words and fits clearly
-    worse. A hit with a word that the best one lacks may answer another part of the task.
+    worse. A hit with a word that the best one lacks may answer another part of the task. `needed` are ids of facts with
+    a command, which stay where the best hit only speaks about that command.
     """
 
     def value(hit: Hit) -> float:
@@ -292,20 +293,16 @@ def without_siblings(
 
     def answers(hit: Hit) -> bool:
         least = _LEAST_SIBLING if set(hit.grounds.words) < words else _LEAST
-        return hit.id in needed or value(hit) >= least * most
+        return value(hit) >= least * most or (hit.id in needed and best.kind != hit.kind)
 
     return [hit for hit in hits if answers(hit)]
 
 
 _LEAST, _LEAST_SIBLING = 0.5, 0.7  # of the best hit's value
-
-
 _MARK = lazy_regex(
     r", (D-[0-9a-z]{6}|git [0-9a-f]{7,40})\)$"
 )  # of a statement: who said it, when, and its id
 _NOTED = ("X-", "N-")  # these are in the log, which is never rewritten
-
-
 _LONG_WINDED = ("history", "decision", "state")
 _TOLD = ("history", "decision", "fact", "question", "lesson", "state")
 

@@ -20,7 +20,7 @@ def replaced_passages(
     project: Project, memory: ProjectMemory, sessions: Collection[str]
 ) -> dict[str, SessionPassages]:
     """The ids of the agreed passages of these sessions that were replaced, each with the latest session that did it."""
-    later = _later_sessions(project) if sessions else {}
+    later = later_sessions(project) if sessions else {}
     if not later.keys() & set(sessions):
         return {}
     sections = {section.session: section for _, section in memory.passages() if section.session}
@@ -38,7 +38,7 @@ def replaced_passages(
     return replaced
 
 
-def _later_sessions(project: Project) -> dict[str, set[str]]:
+def later_sessions(project: Project) -> dict[str, set[str]]:
     """For each session the later ones on the same subject."""
     db = opened(str(project.memory))
     if db is None:

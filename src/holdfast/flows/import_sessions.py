@@ -28,11 +28,11 @@ from holdfast.flows.find_transcripts import (
     search_paths,
     sources_of_project,
 )
+from holdfast.flows.line_claims import ClaimRun, SourceClaims
 from holdfast.ledger.markdown import current
 from holdfast.ledger.store import ProjectLedger
 from holdfast.model.events import DistilledSession
 from holdfast.model.ledger import LedgerEntry
-from holdfast.sessions.claims import ClaimRun, SourceClaims
 from holdfast.sessions.store import CaptureStore, SourceCursor, SourceStamp
 from holdfast.store.denied import Denied
 from holdfast.store.machine import Machine

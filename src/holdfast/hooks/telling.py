@@ -41,9 +41,9 @@ WEIGHTS = {
     "words": -0.469, "prompt": -1.853, "session": -2.886, "worth": 1.798, "meaning": 11.663,
 }  # fmt: skip
 NONE = 9.079
-# At this floor one in twenty-five prompts about other repositories is told something (docs/benchmarks.md: the curve).
-FLOOR, LATER_FLOOR = 0.14, 0.3
-SECOND = 0.4  # share of the best source's probability that another one needs
+# At this floor one in twenty prompts about other repositories is told something (docs/benchmarks.md: the curve).
+FLOOR, LATER_FLOOR = 0.12, 0.3
+SECOND = 0.25  # share of the best source's probability that another one needs
 
 LONGEST_LINE = 120  # tokens
 MARK_TOKENS = 16  # of a line's source

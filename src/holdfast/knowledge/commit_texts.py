@@ -14,7 +14,6 @@ from holdfast.guard.quoted_text import is_hostile, safe_name
 from holdfast.knowledge.commit_authors import is_empty_subject, is_generated
 from holdfast.knowledge.commit_reverts import without_request
 from holdfast.knowledge.quotations import (
-    LEAST_WORTH,
     Quotation,
     content_words,
     paragraphs,
@@ -27,7 +26,7 @@ from holdfast.model.memory import content_id
 from holdfast.model.source import Source
 from holdfast.model.statement import Stamp, Statement, StatementKind, Status
 
-FORMAT = 1  # raise it when the same commit gives other sources: everything is read again then
+FORMAT = 2  # raise it when the same commit gives other sources: everything is read again then
 _LONGEST_TITLE = 200
 _LONGEST_TURN = 800
 _MOST_IN_TURNS = 4000
@@ -73,7 +72,7 @@ _RULE = PrefilteredRegex(
     r"|nie(?:mals)?|immer|muss|müssen|darf nicht|jamais|toujours|nunca|siempre)\b|必须|不要|禁止",
     re.IGNORECASE,
 )
-_MEASUREMENT = PrefilteredRegex(
+_MEASUREMENT = lazy_regex(
     r"\b\d[\d.,]*\s?(?:%|ms|µs|us|ns|s|sec(?:onds?)?|min(?:utes?)?|hours?|k?b|kib|mb|mib|gb|gib|rps|qps"
     r"|ops(?:/s\w*)?|req/s|x|times|fps|tokens)(?!\w).{0,120}\b(?:faster|slower|less|more"
     r"|fewer|improve\w*|reduc\w*|regress\w*|speed\w*|took|takes|from|down|up|than|instead|gain|boost"
@@ -136,7 +135,7 @@ def source_of(commit: Commit, place: CommitText) -> Source | None:
     prose = [paragraph for paragraph in paragraphs(message.body) if not is_hostile(paragraph.text)]
     told = [quotation for quotation in quotations(prose, title) if _is_worth_telling(quotation, title)]
     if states_something(title):
-        told.insert(0, Quotation(title, worth=round(max(worth_of("", title), LEAST_WORTH), 2)))
+        told.insert(0, Quotation(title, worth=round(worth_of("", title), 2)))
     if not told and (is_empty_subject(without_request(title)) or content_words(title) < 2):
         return None
     at = commit.at if commit.at is None or place.now is None else min(commit.at, place.now)

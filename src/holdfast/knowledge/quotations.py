@@ -19,7 +19,7 @@ from holdfast.sessions.statement_model import Scene, hashed, shipped
 
 MOST_TOKENS = 60
 MOST_QUOTATIONS = 12
-LEAST_WORTH = 0.25
+LEAST_WORTH = 0.4
 _MOST_SENTENCES = 3
 _LONGEST_LEAD = 24  # tokens of a line that introduces a list
 _LONGEST_LINE = 2000

@@ -39,11 +39,13 @@ class Turn(Struct, frozen=True):
 def turn_of(chunk: Chunk) -> Turn | None:
     """None for a chunk that stands alone: facts and lessons do, whatever session they were learned in.
 
-    Chunks of a session that stand in a file all have the same place: they are not what somebody said after another.
+    So does a part of a file that is not numbered: a note says itself what it is about, or its title does.
     """
     if chunk.kind in TIMELESS:
         return None
     match = None if _OWN_ID.fullmatch(chunk.id) else _NUMBERED.fullmatch(chunk.id)
+    if match is None and chunk.path:
+        return None
     number = int(match["number"]) if match else None
     series = chunk.session
     if not series:
@@ -53,7 +55,7 @@ def turn_of(chunk: Chunk) -> Turn | None:
         if not is_chat:
             return None
         series = match["chat"]
-    return Turn(f"{chunk.project}\n{series}", 0.0 if chunk.path else _place(chunk.when or 0.0, number))
+    return Turn(f"{chunk.project}\n{series}", _place(chunk.when or 0.0, number))
 
 
 def _place(when: float, number: int | None) -> float:

@@ -37,7 +37,7 @@ _OPEN = lazy_regex(
     r"|\bfollow[- ]?ups?\b|\b(?:pending|outstanding|deferred|unfinished|unresolved|undone|incomplete|backlog|upcoming"
     r"|postponed|parked|leftovers?)\b|\bskipped for now\b|\bto (?:be done|finish|continue)\b"
     r"|\bcontinu(?:e|ing) (?:with|from)\b|\bfurther (?:work|steps?)\b"
-    r"|\bnot touched\b|\bout of scope\b|\bcoming up\b|\byet to come\b|\bon the list\b"
+    r"|\bnot touched\b|\bout of scope (?:for now|here|of this)\b|\bcoming up\b|\byet to come\b|\bon the list\b"
     r"|\A(?:open |remaining )?gaps\b"
     r"|\bnot (?:yet |been )*(?:done|started|implemented|covered|finished|tested|verified|included|addressed|wired)\b"
     r"|\b(?:still|yet) (?:open|missing|needed|needs?|to|left|required)\b|\bloose ends?\b"
@@ -87,7 +87,7 @@ _NOT_AN_ITEM = PrefilteredRegex(
     re.IGNORECASE,
 )
 _REPORTS = lazy_regex(  # reports of finished work among the open items
-    r"[^,;:`]{0,60}\b(?:confirmed|passed|succeeded|completed|found no|is clean|are clean)\b|[✅☑✔]",
+    r"[^,;:`]{0,60}\b(?:confirmed|passed|succeeded|completed|found no|(?:is|are) (?:clean|complete))\b|[✅☑✔]",
     re.IGNORECASE,
 )
 _NEXT_IS = lazy_regex(
@@ -97,13 +97,12 @@ _NEXT_IS = lazy_regex(
     r"s?\b[^.:]{0,30}?\b(?:is|are|would be|will be)\b:?\s+(?:to )?(\S.+)\Z",
     re.IGNORECASE | re.DOTALL,
 )
-_STILL_NEEDED = PrefilteredRegex(
+_STILL_NEEDED = lazy_regex(
     r"\bstill (?:needs?|has to|have to|requires?|awaits?|waits?|to be)\b|\b(?:remains?|yet) to be \w"
     r"|\bstill\b[^.]{1,80}\buntil\b|\b(?:is|are|has|have)(?: not|n['’]t) (?:\w+ ){0,3}yet\b|\bnot yet \w+(?:ed|n|t)\b"
     r"|\bleft (?:for (?:later|a |the next|another|you)|to do)|\bin a follow-?up\b|\bfor a follow-?up\b"
     r"|\byou(?:['’]ll| will)? still (?:need to|must|have to)\b",
     re.IGNORECASE,
-    words="still |remain|yet|left for|left to|follow",
 )
 _UNPROVEN = PrefilteredRegex(
     r"\b(?:could(?: not|n['’]t)|can(?:not|['’]t)|(?:was|were)(?: not|n['’]t) able to|unable to"
@@ -113,6 +112,10 @@ _UNPROVEN = PrefilteredRegex(
 )
 _DEPENDS = PrefilteredRegex(r"\b(?:if|unless|when|whenever|was failing|were failing)\b", re.IGNORECASE)
 _PROOF_ONLY = lazy_regex(r"(?:verify|test|check|run|confirm|ensure)\b", re.IGNORECASE)
+_REPORTED = lazy_regex(
+    r"\b(?:verified|ran|changed|added|updated|fixed|tested|completed|created|removed|commands?|files?|commits?)\b",
+    re.IGNORECASE,
+)
 _OBLIGES = PrefilteredRegex(
     r"\b(?:needs?|should|must|ha(?:s|ve) to|to be|still|yet|missing|remains?|left|next|later|todo)\b",
     re.IGNORECASE,
@@ -132,7 +135,12 @@ _CHORE = lazy_regex(
 _CLOSES = lazy_regex(r"\W*(?:then |finally )?(?:summari[sz]e|wrap up)\b", re.IGNORECASE)
 _NUMBERED = lazy_regex(r"\A\W*(?:(?:task|step|phase)\s+)?\d+\W+", re.IGNORECASE)
 _PLAIN_WORD = lazy_regex(r"[^\W_]+")
-_GO_AHEAD = 3  # own words; a shorter answer to a list of steps accepts all of it
+FEWEST_TO_CHOOSE = 3  # own words; an answer with fewer accepts the whole list of steps
+_ACCEPTS = lazy_regex(
+    r"\W*(?:(?:yes|yep|yeah|y|ok(?:ay)?|sure|go|do|continue|proceed|please|all|both|next|let['’]?s|weiter|mach|ja|oui|sí|si"
+    r"|vale|да)\b|继续|好|是|続け|はい)",
+    re.IGNORECASE,
+)
 # Words of the routine steps that end any work. A to-do that names anything else is not routine.
 _OF_ANY_WORK = frozenset(
     re.findall(
@@ -190,7 +198,7 @@ def open_items(said: Sequence[ReportLine], at: float | None) -> list[OpenItem]:
     led: bool | None = None  # whether the line before the list says that it is open; None if there is none
     for statement in said:
         if not statement.item:
-            led = heads_open_items(statement.text) if statement.text.endswith(":") else None
+            led = _leads(statement.text) if statement.text.endswith(":") else None
         if statement.done or statement.depth > 1:
             continue
         under = lists_open_items(statement) if led is None or not statement.item else led
@@ -209,6 +217,11 @@ def open_items(said: Sequence[ReportLine], at: float | None) -> list[OpenItem]:
     return [OpenItem(text=text, owner=owner, at=at) for text, owner in texts.items()]
 
 
+def _leads(line: str) -> bool | None:
+    """Whether a line before a list says that it is open (True) or done (False); None if it says neither."""
+    return True if heads_open_items(line) else False if _REPORTED.search(line) else None
+
+
 def _is_work(boxed: ReportLine) -> bool:
     """Whether an open box is a step of the work, and not a line of a checklist that any change is held against."""
     return not _PROOF_ONLY.match(boxed.text) and (not boxed.heading or bool(_OF_WORK.search(boxed.heading)))
@@ -222,6 +235,7 @@ def _listed(statement: ReportLine) -> Iterator[str]:
             yield f"{statement.label.rstrip('.')}: {statement.text}".rstrip(" .")
         return
     label, text = _label_of(statement.text)
+    label = label or statement.label
     if not statement.item and not label and not _asks_for_work(statement.text):
         return
     for part in _SEVERAL.split(text) if label else (text,):
@@ -288,7 +302,7 @@ def remaining(items: Iterable[OpenItem], *said: str, asked: str | None = None) -
     `said` is the report of the turn and its commits, `asked` what the person answered to the list, None if nothing
     was changed since.
     """
-    if asked is not None and len(own_words(asked)) < _GO_AHEAD:
+    if asked is not None and _ACCEPTS.match(asked) and len(own_words(asked)) < FEWEST_TO_CHOOSE:
         return []
     lines = [line for text in (*said, asked or "") for line in text.splitlines()]
     texts = [sentence for line in lines for sentence in sentences(line)]

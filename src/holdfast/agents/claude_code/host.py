@@ -31,7 +31,7 @@ class ClaudeCode(json_hooks.HookHost):
     agent = "claude-code"
     title = "Claude Code"
     timeouts = TIMEOUTS
-    matchers: Mapping[str, str] = {"PreToolUse": "Bash|AskUserQuestion|Read|Edit|Write"}
+    matchers: Mapping[str, str] = {"PreToolUse": "Bash|AskUserQuestion"}
     shared = False
 
     def folder(self, where: Where) -> Path:

@@ -33,7 +33,7 @@ class Copilot(HookHost):
     agent = "copilot"
     title = "GitHub Copilot CLI"
     timeouts = TIMEOUTS
-    matchers: Mapping[str, str] = {"preToolUse": "bash|ask_user|view|edit|create"}
+    matchers: Mapping[str, str] = {"preToolUse": "bash|ask_user"}
     new_file = '{\n  "version": 1\n}\n'
 
     def folder(self, where: Where) -> Path:

@@ -26,7 +26,7 @@ class Cursor(HookHost):
     agent = "cursor"
     title = "Cursor"
     timeouts = dict.fromkeys(EVENTS, 0)
-    matchers: Mapping[str, str] = {"postToolUse": "Shell|Read|Write"}
+    matchers: Mapping[str, str] = {"postToolUse": "Shell"}
     new_file = '{\n  "version": 1\n}\n'
 
     def folder(self, where: Where) -> Path:

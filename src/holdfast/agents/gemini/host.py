@@ -40,10 +40,7 @@ class Gemini(json_hooks.HookHost):
         "SessionEnd": 10_000,
     }
     # What a hook says before a tool runs does not reach the model; it can change what is asked, and that a person sees.
-    matchers: Mapping[str, str] = {
-        "BeforeTool": "^ask_user$",
-        "AfterTool": "^(run_shell_command|ask_user|read_file|replace|write_file)$",
-    }
+    matchers: Mapping[str, str] = {"BeforeTool": "^ask_user$", "AfterTool": "^(run_shell_command|ask_user)$"}
     beside: Mapping[str, Any] = {}
     asks = True
 

@@ -24,10 +24,9 @@ class Qwen(Gemini):
         "PreCompact": 5,
         "SessionEnd": 10,
     }
-    # Output of a hook that runs before a tool is dropped, so ours runs after a command failed, a person answered
-    # or a file was read.
+    # Output of a hook that runs before a tool is dropped, so ours runs after a command failed or a person answered.
     matchers: Mapping[str, str] = {
-        "PostToolUse": "^(ask_user_question|read_file|edit|write_file)$",
+        "PostToolUse": "^ask_user_question$",
         "PostToolUseFailure": "^run_shell_command$",
     }
     beside: Mapping[str, Any] = {
