@@ -25,8 +25,8 @@ from holdfast.briefing.file_pointers import pointer_session, prompt_words, write
 from holdfast.core.words import command_in
 from holdfast.flows.import_sessions import import_into
 from holdfast.hooks.postings import Postings
-from holdfast.hooks.ranking import FIRST, file_evidence, names_in
-from holdfast.hooks.relevance import Match
+from holdfast.hooks.ranking import FIRST, file_evidence
+from holdfast.hooks.relevance import Match, names_in
 from holdfast.knowledge.co_change import CoChange
 from holdfast.model.memory import PointerSession
 from holdfast.sessions.store import CaptureStore

@@ -60,7 +60,9 @@ class Model:
         return result
 
     def __str__(self) -> str:
-        pairs = ", ".join(f'"{name}": {weight:.3g}' for name, weight in zip(self.names, self.weights, strict=True))
+        pairs = ", ".join(
+            f'"{name}": {weight:.3g}' for name, weight in zip(self.names, self.weights, strict=True)
+        )
         return f'{{"base": {self.base:.3g}, {pairs}}}'
 
 
@@ -101,7 +103,8 @@ def judge(rows: list[Row]) -> None:
     print("A first prompt is about this repository, by floor: of its own, of others")
     for floor in FLOORS:
         own, other = (
-            np.mean([row["odds"] >= floor for row in rows if row["kind"] == kind]) for kind in ("first", "other")
+            np.mean([row["odds"] >= floor for row in rows if row["kind"] == kind])
+            for kind in ("first", "other")
         )
         print(f"  {floor:5.1f}: {own:.3f}, {other:.3f}")
     print("Files of first prompts above the floor 0, by bar:")
@@ -117,7 +120,9 @@ def curve(rows: list[Row], speaks: Any) -> None:
         offered, used, told, others = 0, 0, 0, 0
         edge: list[int] = []
         for row in rows:
-            chosen = [place for place in np.argsort(-row["chances"])[:MOST_FILES] if row["chances"][place] >= bar]
+            chosen = [
+                place for place in np.argsort(-row["chances"])[:MOST_FILES] if row["chances"][place] >= bar
+            ]
             if not speaks(row) or not chosen:
                 continue
             if row["kind"] == "other":

@@ -16,9 +16,10 @@ from holdfast.core.place import is_checkout
 from holdfast.core.stopwords import ENGLISH
 from holdfast.core.words import LONGEST_PROMPT, branch_words, command_in, name_words, words
 from holdfast.guard.hidden_text import has_hidden
+from holdfast.hooks.offers import is_file
 from holdfast.hooks.postings import QUARTERS, Postings
-from holdfast.hooks.prompt import is_file
-from holdfast.hooks.ranking import fitting, named_files, rank
+from holdfast.hooks.ranking import fitting, rank
+from holdfast.hooks.relevance import named_files
 from holdfast.knowledge.co_change import CoChange, changed_together
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import Pointer, PointerSession
@@ -45,6 +46,8 @@ TABLES = {
     "together": """CREATE TABLE together (path TEXT NOT NULL, other TEXT NOT NULL, often REAL NOT NULL,
         PRIMARY KEY (path, other)) WITHOUT ROWID""",
     "alone": "CREATE TABLE alone (sha TEXT PRIMARY KEY, path TEXT NOT NULL) WITHOUT ROWID",
+    "numbered": """CREATE TABLE numbered (number TEXT NOT NULL, path TEXT NOT NULL, PRIMARY KEY (number, path))
+        WITHOUT ROWID""",
     "earlier": """CREATE TABLE earlier (session TEXT NOT NULL, position INTEGER NOT NULL, words TEXT NOT NULL,
         PRIMARY KEY (session, position)) WITHOUT ROWID""",
 }
@@ -105,6 +108,8 @@ def write_postings(
         ),
     )
     db.executemany("INSERT INTO alone VALUES (?, ?)", changes.alone.items())
+    rows = ((number, path) for number, files in changes.numbered.items() for path in sorted(files))
+    db.executemany("INSERT INTO numbered VALUES (?, ?)", rows)
     _write_earlier(db, ordered[-_REMEMBERED:])
 
 

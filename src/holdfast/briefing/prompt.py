@@ -17,9 +17,10 @@ from holdfast.briefing.start import is_stated
 from holdfast.briefing.told_sources import update_told
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import is_checkout
+from holdfast.core.tokens import count_tokens
 from holdfast.hooks.prompt import (
-    AT_WORK,
     CLASSED,
+    FACT_TOKENS,
     MOST_TOKENS,
     Answered,
     Heard,
@@ -30,9 +31,10 @@ from holdfast.hooks.prompt import (
 from holdfast.knowledge.branch_files import branch_files
 from holdfast.knowledge.co_change import CoChange, changed_together
 from holdfast.lessons.commands import is_default, of_one_machine
+from holdfast.memory.merge import is_passing
 from holdfast.memory.read import ProjectMemory
 from holdfast.model.memory import FactCategory
-from holdfast.model.statement import Statement
+from holdfast.model.statement import Statement, text_of
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project, branch_of
 
@@ -114,7 +116,6 @@ def prompt_and_ids(
     for earlier_prompt in earlier or ():
         kind, _ = class_of(earlier_prompt, heard.kind)
         heard.kind = kind if kind in CLASSED else heard.kind
-        heard.worked |= kind in AT_WORK
     db = sqlite3.connect("file::memory:", uri=True)
     try:
         write_prompting(db, machine, project, project.memory / "hot.db")
@@ -195,21 +196,23 @@ def _write_branch_files(db: sqlite3.Connection, project: Project, before: Path |
 
 
 def _facts(memory: ProjectMemory, guides: str) -> Iterator[tuple[str, str, str, str, str]]:
-    """Current facts that no instruction file has: project, line, reason, words with weights, id.
-
-    What was decided is told from `told.db`.
-    """
+    """Current statements that no instruction file has: project, line, reason, words with weights, id."""
     statements = sorted(
-        (said for said in memory.register("fact") if said.status == "agreed" and _is_news(said, guides)),
+        (
+            said
+            for said in memory.register("fact", "decision")
+            if said.status == "agreed"
+            and (_is_news(said, guides) if said.kind == "fact" else not is_passing(said))
+        ),
         key=lambda said: -(said.at or 0.0),
     )[:MOST_FACTS]
     words_by_id = {said.id: set(prompt_words(said.text)) for said in statements}
     frequency = Counter(word for statement_words in words_by_id.values() for word in statement_words)
     for said in statements:
-        text = flat(said.text)
-        if len(text) > _LONGEST_FACT or _SPACE.sub(" ", text).casefold() in guides:
+        line, reason = _line(said)
+        text = flat(line)
+        if len(text) > _LONGEST_FACT or _SPACE.sub(" ", flat(said.text)).casefold() in guides:
             continue
-        reason = f"a fact of this project ({said.id}, {said.subject})"
         weights = {
             word: math.log(1 + (len(statements) + 1) / frequency[word]) for word in words_by_id[said.id]
         }
@@ -231,4 +234,15 @@ def _is_news(fact: Statement, guides: str) -> bool:
     command = does[1]
     return not (
         is_stated(command, guides) or is_default(_HOW_MUCH.sub("", command)) or of_one_machine(command)
+    )
+
+
+def _line(said: Statement) -> tuple[str, str]:
+    """A fact or a decision as one line, and why it is injected; a decision with its reason if that fits."""
+    if said.kind == "fact":
+        return said.text, f"a fact of this project ({said.id}, {said.subject})"
+    line, whole = f"Decided: {said.text}", f"Decided: {text_of(said)}"
+    return (
+        whole if count_tokens(whole) <= FACT_TOKENS else line,
+        f"a decision of this project ({said.id})",
     )

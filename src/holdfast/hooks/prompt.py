@@ -1,13 +1,10 @@
 """Chooses the lines for a prompt: what was decided about its subject, lessons, facts, commands and files.
 
-Files and commands are offered if the prompt is about this repository, and each file if it is likely enough; the class
-of the prompt decides about lessons only. `recall --as-prompt` uses this too, so that it shows exactly what the hook
-would inject.
+The class of the prompt decides about lessons and facts; `hooks/offers.py` decides about commands and files.
+`recall --as-prompt` uses this too, so that it shows exactly what the hook would inject.
 """
 
 from __future__ import annotations
-
-import os
 
 from holdfast.core.words import LONGEST_PROMPT, command_in, word_set, words
 from holdfast.hooks import trace
@@ -20,8 +17,6 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Sequence
 
-    from holdfast.hooks.relevance import Match
-
     Lines = list[tuple[str, str]]  # text and reason
 
 MOST_TOKENS = 225  # of a first prompt; with the fence 250
@@ -30,13 +25,8 @@ MOST_IN_SESSION = 800
 MOST_LINES = 8
 FACT_TOKENS = 40
 MOST_FACTS = 2
-# The smallest probability that is worth a line. A later prompt is offered files only when it moves to another topic;
-# its files save five times as many calls as those of first prompts (docs/adr/0018 has the curves).
-FIRST_BAR, LATER_BAR = 0.3, 0.2
-MOST_FILES = 8
-BRANCH_CHANCE = 0.4  # of the files of a branch that changes few (docs/adr/0018)
+MOST_SAID = 500  # words of a prompt that a query may hold
 FACT_SHARE = 0.6  # of a fact's words, by rarity, that the prompt must contain
-HEADING = "Likely files:"
 OURS = "[holdfast "
 CODE, LOOKING = "code-gen", "exploration"
 ASKING = "qa"
@@ -48,8 +38,8 @@ _NO = word_set("no nope n wait stop false hm hmm")
 class Heard:
     """What a session has seen: files and lines since its last compaction, tokens and prompts in total.
 
-    `kind` is the class of its last prompt that had one, which a continuation inherits. `worked`: a prompt was work on
-    code or a look at it. `read` is the length of its transcript at the time, where compaction is detected by it.
+    `kind` is the class of its last prompt that had one, which a continuation inherits. `read` is the length of
+    its transcript at the time, where compaction is detected by it.
     """
 
     def __init__(self) -> None:
@@ -58,7 +48,6 @@ class Heard:
         self.tokens = 0
         self.prompted = False
         self.kind = ""
-        self.worked = False
         self.read: int | None = None
 
 
@@ -159,29 +148,35 @@ def _beside(
     cwd: str,
     kind: str,
 ) -> Answered:
-    """Lessons for work on code; facts; commands and files where the prompt is about this repository."""
+    """Lessons and facts for work on code; commands and files for whatever is about this repository."""
     command = command_in(text)
     if command and not _is_known(db, command):
+        if kind not in AT_WORK:
+            return Answered(kind, [], f"a command that is {kind}, and that no session here was given")
         text = text[len(command) :].strip()  # its name says what kind of work it is, not what it is about
     if not text:
         return Answered(kind, [], "a command without words of its own")
     if budget <= 0:
         return Answered(kind, [])
-    prompt_words = _said(db, text)
     lines: Lines = []
     left_out, changed = 0, False
     if kind == CODE:
         from holdfast.hooks.lesson_lines import lessons_for  # other prompts do not wait for it
 
+        prompt_words = _said(db, text)
         lessons = lessons_for(db, text, prompt_words, heard.lines, root, budget)
-        lines, left_out, changed = lessons.lines, lessons.left_out, lessons.changed
-        budget -= sum(count_tokens(line) for line, _ in lines)
-    heard_now = heard.lines.union(line for line, _ in lines)
-    facts = _facts(db, text, prompt_words, heard_now, min(FACT_TOKENS, budget), project)
-    budget -= sum(count_tokens(line) for line, _ in facts)
-    offer = _Offer(db, text, session, heard, root, earlier, branch, cwd)
-    offered, nothing = offer.lines(budget, "\n".join([text, *heard_now, *(line for line, _ in facts)]))
-    answer = Answered(kind, lines + facts + offered, nothing, offer.files)
+        budget -= sum(count_tokens(line) for line, _ in lessons.lines)
+        heard_now = heard.lines.union(line for line, _ in lessons.lines)
+        facts = _facts(db, text, prompt_words, heard_now, min(FACT_TOKENS, budget), project)
+        budget -= sum(count_tokens(line) for line, _ in facts)
+        lines, left_out, changed = lessons.lines + facts, lessons.left_out, lessons.changed
+    if not _may_be_about(db, text, branch):
+        return Answered(kind, lines, "nothing that past sessions did shares a word with the prompt")
+    from holdfast.hooks.offers import Offers
+
+    offers = Offers(db, text, session, heard, root, earlier, branch, cwd)
+    known = "\n".join([text, *heard.lines, *(line for line, _ in lines)])
+    answer = Answered(kind, lines + offers.lines(budget, known), offers.nothing, offers.files)
     answer.left_out, answer.changed = left_out, changed
     return answer
 
@@ -207,105 +202,22 @@ def _is_known(db: sqlite3.Connection, command: str) -> bool:
     return bool(db.execute("SELECT 1 FROM word WHERE word = ?", (command,)).fetchall())
 
 
+def _may_be_about(db: sqlite3.Connection, text: str, branch: str) -> bool:
+    """Whether there can be an offer at all: most small talk ends here, and loads nothing that ranks."""
+    if (
+        "." in text
+        or "#" in text
+        or db.execute("SELECT 1 FROM branch_file WHERE branch = ?", (branch,)).fetchone()
+    ):
+        return True
+    said = list(_said(db, text))[:MOST_SAID]
+    marks = ", ".join("?" * len(said))
+    return bool(db.execute(f"SELECT 1 FROM word WHERE word IN ({marks}) LIMIT 1", said).fetchall())
+
+
 def _assents(text: str) -> bool:
     reply = text.lower().replace(",", " ").replace(".", " ").replace("!", " ").split()
     return 0 < len(reply) < 6 and all(word in ASSENT and word not in _NO for word in reply)
-
-
-class _Offer:
-    """The commands and files for a prompt."""
-
-    def __init__(
-        self,
-        db: sqlite3.Connection,
-        text: str,
-        session: str,
-        heard: Heard,
-        root: str | None,
-        earlier: Sequence[Collection[str]] | None,
-        branch: str,
-        cwd: str,
-    ) -> None:
-        from holdfast.hooks.postings import Postings
-
-        self._db, self._text, self._heard, self._branch = db, text, heard, branch
-        self._postings = Postings(db)
-        self._number = self._postings.number(session) if session else -1
-        given = self._postings.earlier(session) if earlier is None and session else earlier
-        self._earlier = list(given or ())
-        self._top = None if root is None else os.path.realpath(root)
-        self._folders = [folder for folder in (self._top, cwd) if folder]
-        self.files: list[str] = []
-
-    def lines(self, budget: int, known: str) -> tuple[Lines, str]:
-        """The lines, or why there are none. `known` is what the prompt and the session's lines already say."""
-        from holdfast.hooks.ranking import names_in
-        from holdfast.hooks.relevance import FLOOR, MOVED, Match
-
-        if not self._postings.sessions:
-            return [], "no session is known here"
-        later = bool(self._earlier) or self._heard.prompted
-        match = Match(self._postings, self._text, self._earlier, self._number, self._branch)
-        named, names = names_in(self._postings, self._text, self._folders)
-        if later:
-            is_about, nothing = match.news()[0] >= MOVED, "the prompt goes on with what the session is about"
-        else:
-            names += bool(command_in(self._text))  # which sessions here were given before
-            is_about, nothing = match.about(names) >= FLOOR, "the prompt may be about something else"
-        on_branch = self._branch_files() if not later and (is_about or match.is_vague) else []
-        commands: Lines = []
-        if is_about and not later:
-            from holdfast.hooks.command_lines import commands_for
-
-            commands = commands_for(self._db, match, known, budget)
-            budget -= sum(count_tokens(line) for line, _ in commands)
-        files = self._file_lines(match, named, on_branch, budget, later=later, ranked=is_about)
-        if is_about:
-            nothing = "nothing that past sessions did is likely enough to help with it"
-        return commands + files, nothing
-
-    def _branch_files(self) -> list[str]:
-        rows = self._db.execute("SELECT path FROM branch_file WHERE branch = ?", (self._branch,)).fetchall()
-        return [path for (path,) in rows]
-
-    def _file_lines(
-        self,
-        match: Match,
-        named: Sequence[str],
-        on_branch: Sequence[str],
-        budget: int,
-        *,
-        later: bool,
-        ranked: bool,
-    ) -> Lines:
-        from holdfast.hooks.ranking import fitting, path_lines, rank_files
-
-        touched = self._postings.touched_by(self._number) if self._number >= 0 else []
-        # A chance of 1 leaves only what the prompt names.
-        bar = (LATER_BAR if later else FIRST_BAR) if ranked else 1.0
-        likely: dict[str, str] = {}
-        folders: dict[str, str] = {}
-        reasons = [
-            (pointer.path, f"{pointer.why}; {pointer.chance:.0%} likely")
-            for pointer in rank_files(match, touched, bar, later=later, named=named)
-        ]
-        on_branch_reason = f"changed on this branch; {BRANCH_CHANCE:.0%} likely"
-        of_branch = [(path, on_branch_reason) for path in on_branch if path not in touched]
-        for path, reason in [*reasons[: len(named)], *of_branch, *reasons[len(named) :]]:
-            if len(likely) == MOST_FILES:
-                break
-            if path in likely or path in self._heard.files or path in self._text:
-                continue
-            if self._top is None or is_file(self._top, path, folders):
-                likely[path] = reason
-        self.files = fitting(list(likely), budget - count_tokens(HEADING))
-        if not self.files:
-            return []
-        lines = [
-            (line, likely[path] if path else "folder of what is below it")
-            for line, path in path_lines(self.files)
-        ]
-        return [(HEADING, "what the lines below it are"), *lines]
 
 
 def _said(db: sqlite3.Connection, text: str) -> set[str]:
@@ -352,27 +264,6 @@ def _is_said(line: str, told: str) -> bool:
     return bool(command) and any(f"{command}{end}" in told for end in ("`", "\n"))
 
 
-def is_file(top: str, path: str, folders: dict[str, str] | None = None) -> bool:
-    """Whether a path is a file inside the checkout, and not reached through a link that leads out of it.
-
-    `folders` caches the real paths of folders: resolving links checks every folder on the way, for every file.
-    """
-    try:
-        whole = os.path.join(top, path)
-        if not os.path.isfile(whole):
-            return False
-        if folders is None or os.path.islink(whole):
-            real = os.path.realpath(whole, strict=True)
-        else:
-            folder = os.path.dirname(whole)
-            if folder not in folders:
-                folders[folder] = os.path.realpath(folder, strict=True) + os.sep
-            real = folders[folder]
-        return real.startswith(top.rstrip(os.sep) + os.sep)
-    except (OSError, ValueError):
-        return False
-
-
 def heard_by(memory: str, session: str) -> Heard:
     """Reads what a session has seen from the trace; ignores torn or foreign lines."""
     heard = Heard()
@@ -387,7 +278,6 @@ def heard_by(memory: str, session: str) -> Heard:
                 heard.read = entry["read"]
             if not heard.kind and entry.get("class") in CLASSED:
                 heard.kind = entry["class"]
-            heard.worked |= entry.get("class") in AT_WORK
             if not compacted and not entry.get("agent"):
                 heard.lines.update(line["text"] for line in entry["lines"])
                 heard.files.update(entry.get("files", ()))

@@ -8,7 +8,6 @@ the words of the prompt lead to.
 from __future__ import annotations
 
 import math
-import os
 
 from holdfast.core.words import LONGEST_PROMPT, as_written, names_file
 from holdfast.hooks.relevance import Match
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from holdfast.hooks.postings import Postings
 
 CHANCE = 0.5  # of the files named like this in 22 histories, 68 of 134 were touched (docs/benchmarks.md)
-_AROUND = "`'\"()[]{}<>,;:!?*.…“”‘’"
-_MOST_SAID, _MOST_MEANT = 12, 2
-_LONGEST, _LONGEST_ENDING = 200, 8
 CONSIDERED = 40  # paths; more than a budget ever holds
 _MOST_FOLDERS = 4
 
@@ -36,19 +32,20 @@ _SEEDS = 5
 _TOP = 5  # sessions that are the most similar
 _SATURATION, _LENGTH = 1.2, 0.75  # parameters of BM25
 _SESSIONS = 80  # that touched one file
-_CANDIDATES = 130
+_CANDIDATES = 60
+_LIKELIEST = 30  # files by score; the weights were fitted on as many
 MOST = 100  # several times what a briefing holds: some of them may not exist any more
-# A log-linear model of the evidence for a file, fitted so that the sum is a log-odds (scripts/train_pointers.py).
+# A log-linear model of the evidence for a file, fitted so that the sum is a log-odds (scripts/train_offers.py).
 # `likeness`: ln of the score relative to the best file's; `named`: share of the file's name that the prompt contains;
 # `rate`: ln of the share of sessions that touched it; `edits`: share of those that edited it; `top`: share of the most
 # similar sessions, by similarity, that touched it; `alike`: how much of both is shared with the most similar first
 # prompt of a session that touched it, and `alikest` of any session; `told`: ln of 1 + files that the prompt names,
 # because then it needs no others; `new`: share of the prompt's new words that is known here; `written`: ln of 1 + BM25
 # of the prompt over the names that were written into the file.
-FIRST = {"base": -1.27, "likeness": 0.05, "named": 0.6, "rate": 0.5, "edits": 0.7, "top": 1.0, "alike": 3.5,
-         "alikest": -1.5, "told": -0.5, "new": 0.0, "written": 0.0}  # fmt: skip
-LATER = {"base": -0.76, "likeness": 0.05, "named": 0.4, "rate": 0.5, "edits": 0.7, "top": 0.5, "alike": 0.0,
-         "alikest": 0.0, "told": 0.0, "new": 0.5, "written": 0.0}  # fmt: skip
+FIRST = {"base": -1.88, "likeness": 0.0, "named": 1.02, "rate": 0.664, "edits": 0.554, "top": 1.51, "alike": 1.93,
+         "alikest": -0.399, "told": -0.652, "new": 0.0, "written": 0.147}  # fmt: skip
+LATER = {"base": -2.59, "likeness": 0.142, "named": 1.03, "rate": 0.704, "edits": 0.535, "top": 1.84, "alike": 0.0,
+         "alikest": 0.0, "told": -0.414, "new": 0.409, "written": 0.0}  # fmt: skip
 
 
 def rank(
@@ -124,9 +121,9 @@ def file_evidence(
     left_out = prompt_paths.union(touched)
     own_words = set(match.said)
     evidence: dict[str, dict[str, float]] = {}
-    for path, score in scores.items():
-        if not score or path in left_out:
-            continue
+    likeliest = sorted(scores, key=lambda path: (-scores[path], path))
+    for path in [path for path in likeliest if scores[path] and path not in left_out][:_LIKELIEST]:
+        score = scores[path]
         touches = postings.touches(path)
         name_words = postings.words_of(path)[1]
         evidence[path] = {
@@ -264,46 +261,6 @@ class Pointed:
     @property
     def session(self) -> str:
         return self._reasons.session(self.path)
-
-
-def named_files(postings: Postings, prompt: str, folders: Collection[str]) -> list[str]:
-    """The paths of files that the prompt names without a full path, in order."""
-    return names_in(postings, prompt, folders)[0]
-
-
-def names_in(postings: Postings, prompt: str, folders: Collection[str]) -> tuple[list[str], int]:
-    """The same, and how many files of this repository the prompt names in any way.
-
-    `folders` are the checkout and the agent's directory in it: a name that can be opened from there needs no path.
-    """
-    paths: dict[str, None] = {}
-    count = 0
-    for name in said_names(prompt):
-        if any(os.path.isfile(os.path.join(folder, name)) for folder in folders):
-            count += 1
-            continue
-        matches = postings.ending_with(name, _MOST_MEANT + 1)
-        count += bool(matches) or postings.is_file(name)
-        if len(matches) <= _MOST_MEANT and not any(path in prompt for path in matches):
-            paths.update(dict.fromkeys(matches))
-    return list(paths), count
-
-
-def said_names(prompt: str) -> list[str]:
-    """Words that look like a file name, or like the last parts of a path."""
-    names: dict[str, None] = {}
-    if "." not in prompt:
-        return []
-    for piece in prompt[:LONGEST_PROMPT].split():
-        if "." not in piece or len(piece) > _LONGEST or not piece.isprintable():
-            continue  # a database cannot look for a lone surrogate
-        name = piece.strip(_AROUND).partition(":")[0].partition("#")[0].lstrip("./@")
-        stem, dot, ending = name.rpartition("/")[2].rpartition(".")
-        if dot and stem and ending.isalnum() and not ending.isdigit() and len(ending) <= _LONGEST_ENDING:
-            names[name] = None
-            if len(names) == _MOST_SAID:
-                break
-    return list(names)
 
 
 def fitting(paths: Sequence[str], budget: int) -> list[str]:

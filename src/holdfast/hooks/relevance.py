@@ -8,9 +8,10 @@ like this one. Below the floor no file and no command is offered, whatever else 
 from __future__ import annotations
 
 import math
+import os
+from bisect import bisect_left
 
 from holdfast.core.words import LONGEST_PROMPT, ON, branch_words, command_in, words
-from holdfast.hooks.background import RARE, weights_of
 
 TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
     from holdfast.hooks.postings import Postings
 
+RARE = 9.0  # the weight of a word that the background does not list
+_TENTHS = 10.0
+_BACKGROUND = os.path.join(os.path.dirname(os.path.dirname(__file__)), "briefing", "background.txt")
 # Flat optima: halving or doubling most of these stays within the noise (docs/benchmarks.md).
 _SATURATION, _LENGTH = 1.2, 0.75  # parameters of BM25
 _EARLIER, _EARLIER_FADES = 0.5, 0.7  # the weight of earlier prompts
@@ -28,15 +32,19 @@ _SESSIONS = 80  # the most similar ones; the others do not change a ranking
 _MOST_WEIGHED = 150  # words of a prompt
 _CLOSEST = 8  # sessions of which the one that shares most is taken
 
-# Log-odds that a prompt is about this repository, fitted by scripts/train_pointers.py on the first prompts of real
+# Log-odds that a prompt is about this repository, fitted by scripts/train_offers.py on the first prompts of real
 # histories against those of other histories (docs/benchmarks.md has the curve). `close`: square root of the weight of
 # the words that one session shares; `rarest`: the weight of the rarest known word; `words`: ln of 1 + words of the
 # prompt; `frequent`: how common its words are here; `alike`: how much of both is shared with the most similar first
 # prompt; `names`: ln of 1 + files of this repository that it names; `sessions`: ln of 1 + sessions.
-ABOUT = {"base": -2.6, "close": 0.72, "rarest": 5.2, "words": -1.9, "frequent": 4.3, "alike": 7.2, "names": 1.5,
-         "sessions": -0.55}  # fmt: skip
+ABOUT = {"base": -2.22, "close": 0.183, "rarest": 5.34, "words": -0.733, "frequent": 2.26, "alike": 7.71,
+         "names": 2.6, "sessions": -0.536}  # fmt: skip
 FLOOR = 0.0
 MOVED = 10.0  # the weight of new words, known here, with which a later prompt moves to another topic
+_AROUND = "`'\"()[]{}<>,;:!?*.…“”‘’"
+_MOST_SAID, _MOST_MEANT = 12, 2
+_LONGEST, _LONGEST_ENDING = 200, 8
+_LONGEST_NUMBER = 6
 _SPECIFIC = 5.5  # the weight from which on a word says what a prompt is about
 
 
@@ -184,3 +192,75 @@ def _likeness(postings: Postings, query: dict[str, float], own: int) -> dict[int
             likeness[number] = likeness.get(number, 0.0) + worth * count / (count + longer[number])
     likeness.pop(own, None)
     return likeness
+
+
+def named_files(postings: Postings, prompt: str, folders: Collection[str]) -> list[str]:
+    """The paths of files that the prompt names without a full path, in order."""
+    return names_in(postings, prompt, folders)[0]
+
+
+def names_in(postings: Postings, prompt: str, folders: Collection[str]) -> tuple[list[str], int]:
+    """The same, and how many files of this repository the prompt names in any way.
+
+    `folders` are the checkout and the agent's directory in it: a name that can be opened from there needs no path.
+    """
+    paths: dict[str, None] = {}
+    count = 0
+    for name in said_names(prompt):
+        if any(os.path.isfile(os.path.join(folder, name)) for folder in folders):
+            count += 1
+            continue
+        matches = postings.ending_with(name, _MOST_MEANT + 1)
+        count += bool(matches) or postings.is_file(name)
+        if len(matches) <= _MOST_MEANT and not any(path in prompt for path in matches):
+            paths.update(dict.fromkeys(matches))
+    return list(paths), count
+
+
+def said_names(prompt: str) -> list[str]:
+    """Words that look like a file name, or like the last parts of a path."""
+    names: dict[str, None] = {}
+    if "." not in prompt:
+        return []
+    for piece in prompt[:LONGEST_PROMPT].split():
+        if "." not in piece or len(piece) > _LONGEST or not piece.isprintable():
+            continue  # a database cannot look for a lone surrogate
+        name = piece.strip(_AROUND).partition(":")[0].partition("#")[0].lstrip("./@")
+        stem, dot, ending = name.rpartition("/")[2].rpartition(".")
+        if dot and stem and ending.isalnum() and not ending.isdigit() and len(ending) <= _LONGEST_ENDING:
+            names[name] = None
+            if len(names) == _MOST_SAID:
+                break
+    return list(names)
+
+
+def numbers_in(text: str, repository: str) -> list[str]:
+    """The numbers of issues and changes that a text names, as `#12`: `#12`, `PR 12`, an address in this repository."""
+    numbers: dict[str, None] = {}
+    before = ""
+    for piece in text[:LONGEST_PROMPT].split():
+        piece = piece.strip(_AROUND)
+        if "//" in piece:
+            parts = piece.partition("#")[0].split("/")
+            number = parts[-1] if parts[-3:-2] == [repository] else ""
+        elif "#" in piece:
+            number = piece.rpartition("#")[2]
+        else:
+            number = piece if len(before) > 1 and before.isalpha() and before.isupper() else ""
+        if number.isascii() and number.isdigit() and len(number) <= _LONGEST_NUMBER:
+            numbers[f"#{number}"] = None
+        before = piece
+    return list(numbers)
+
+
+def weights_of(words: Iterable[str]) -> dict[str, float]:
+    """For each word, minus the logarithm of the share of messages of people and coding agents that contain it."""
+    with open(_BACKGROUND, "rb") as file:
+        lines = file.read().split(b"\n")  # sorted: the common words, each with its weight
+    weights: dict[str, float] = {}
+    for word in words:
+        start = word.encode("utf-8", "replace") + b" "
+        place = bisect_left(lines, start, 1)  # after the heading
+        listed = place < len(lines) and lines[place].startswith(start)
+        weights[word] = int(lines[place][len(start) :]) / _TENTHS if listed else RARE
+    return weights

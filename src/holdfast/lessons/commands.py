@@ -301,11 +301,15 @@ def usual_commands(lived: Sequence[Lived]) -> list[UsualCommand]:
         sessions = tuple(ran_in[job, essence])
         rate = rates[job, essence] / whole
         found.append(UsualCommand(job=job, command=command, rate=rate, sessions=sessions))
-    specific = {usual.job for usual in found if not is_default(usual.command)}
-    return sorted(
-        (usual for usual in found if usual.job not in specific or not is_default(usual.command)),
-        key=lambda usual: (-usual.rate, usual.command),
-    )
+    tasks = {(usual.job, _place(usual.command)) for usual in found if _TASK.match(usual.command)}
+    telling = [
+        usual
+        for usual in found
+        if not _stands_in(usual.job, usual.command, tasks)
+        # Every agent knows how to build with a usual tool; that the tests are run with it is worth a word.
+        and (usual.job == "test" or not is_default(usual.command))
+    ]
+    return sorted(telling, key=lambda usual: (-usual.rate, usual.command))
 
 
 def _essence(command: str) -> str:

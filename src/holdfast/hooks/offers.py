@@ -1,0 +1,194 @@
+"""Offers commands and files for a prompt: only what is at least as likely to be used as the bars say.
+
+A first prompt must be about this repository (`hooks/relevance.py`); a later one must move to another topic. What the
+prompt names is offered in any case: files, and numbers of changes. A prompt that says nothing specific ("continue",
+"review this branch") is offered what its branch changes.
+"""
+
+from __future__ import annotations
+
+import os
+
+from holdfast.core.words import command_in
+from holdfast.hooks.postings import Postings
+from holdfast.hooks.relevance import FLOOR, MOVED, Match, names_in, numbers_in
+from holdfast.hooks.start_lines import count_tokens
+
+TYPE_CHECKING = False  # importing it from `typing` would load that module
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection, Sequence
+
+    from holdfast.hooks.prompt import Heard
+
+    Lines = list[tuple[str, str]]  # text and reason
+
+HEADING = "Likely files:"
+BAR = 0.3  # the smallest probability that is worth a line; docs/adr/0018 has the curve
+BRANCH_CHANCE = 0.5  # of the files of a branch that changes few, sessions on it touched .47 (docs/adr/0018)
+MOST_FILES = 8
+COMMANDS_HEADING = "Commands here: "
+_BETWEEN = " · "
+MOST_COMMAND_TOKENS = 60
+MOST_COMMANDS = 6
+COMMAND_BAR = 0.2  # of the commands with a chance from here to .3, sessions ran .30 (docs/adr/0018)
+
+
+class Offers:
+    """The commands and files for a prompt."""
+
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        text: str,
+        session: str,
+        heard: Heard,
+        root: str | None,
+        earlier: Sequence[Collection[str]] | None,
+        branch: str,
+        cwd: str,
+    ) -> None:
+        self._db, self._text, self._heard, self._branch = db, text, heard, branch
+        self._postings = Postings(db)
+        self._number = self._postings.number(session) if session else -1
+        given = self._postings.earlier(session) if earlier is None and session else earlier
+        self._earlier = list(given or ())
+        self._top = None if root is None else os.path.realpath(root)
+        self._folders = [folder for folder in (self._top, cwd) if folder]
+        self.files: list[str] = []
+        self.nothing = "nothing that past sessions did is likely enough to help with it"
+
+    def lines(self, budget: int, known: str) -> Lines:
+        """The lines; `nothing` says why there are none. `known` is what the prompt and the session's lines say."""
+        later = bool(self._earlier) or self._heard.prompted
+        match = Match(self._postings, self._text, self._earlier, self._number, self._branch)
+        named, names = names_in(self._postings, self._text, self._folders)
+        numbered = self._numbered()
+        changed = [] if later else self._changed_on_branch()
+        is_about = False
+        if match.likeness and later:
+            is_about = match.news()[0] >= MOVED
+            self.nothing = (
+                "the prompt goes on with what the session is about" if not is_about else self.nothing
+            )
+        elif match.likeness or names:
+            names += bool(command_in(self._text))  # which sessions here were given before
+            is_about = match.about(names) >= FLOOR
+            self.nothing = "the prompt may be about something else" if not is_about else self.nothing
+        if not (is_about or (changed and match.is_vague)):
+            changed = []
+        commands: Lines = []
+        if is_about and not later:
+            commands = commands_for(self._db, match, known, budget)
+            budget -= sum(count_tokens(line) for line, _ in commands)
+        if not (is_about or named or numbered or changed):
+            return []
+        near = dict.fromkeys(changed, f"changed on this branch; {BRANCH_CHANCE:.0%} likely")
+        near.update(numbered)
+        return commands + self._file_lines(match, named, near, budget, later=later, ranked=is_about)
+
+    def _numbered(self) -> dict[str, str]:
+        """The files of changes whose numbers the prompt names, with the reason."""
+        files: dict[str, str] = {}
+        for number in numbers_in(self._text, os.path.basename(self._top or "")):
+            rows = self._db.execute("SELECT path FROM numbered WHERE number = ?", (number,)).fetchall()
+            files.update((path, f"changed by {number}, which the prompt names") for (path,) in rows)
+        return files
+
+    def _changed_on_branch(self) -> list[str]:
+        rows = self._db.execute("SELECT path FROM branch_file WHERE branch = ?", (self._branch,)).fetchall()
+        return [path for (path,) in rows]
+
+    def _file_lines(
+        self,
+        match: Match,
+        named: Sequence[str],
+        near: dict[str, str],
+        budget: int,
+        *,
+        later: bool,
+        ranked: bool,
+    ) -> Lines:
+        from holdfast.hooks.ranking import fitting, path_lines, rank_files
+
+        touched = self._postings.touched_by(self._number) if self._number >= 0 else []
+        # A chance of 1 leaves only what the prompt names.
+        pointers = rank_files(match, touched, BAR if ranked else 1.0, later=later, named=named)
+        reasons = [(pointer.path, f"{pointer.why}; {pointer.chance:.0%} likely") for pointer in pointers]
+        count = sum(path in named for path, _ in reasons)
+        near_reasons = [(path, reason) for path, reason in near.items() if path not in touched]
+        likely: dict[str, str] = {}
+        folders: dict[str, str] = {}
+        for path, reason in [*reasons[:count], *near_reasons, *reasons[count:]]:
+            if len(likely) == MOST_FILES:
+                break
+            if path in likely or path in self._heard.files or path in self._text:
+                continue
+            if self._top is None or is_file(self._top, path, folders):
+                likely[path] = reason
+        self.files = fitting(list(likely), budget - count_tokens(HEADING))
+        if not self.files:
+            return []
+        lines = [
+            (line, likely[path] if path else "folder of what is below it")
+            for line, path in path_lines(self.files)
+        ]
+        return [(HEADING, "what the lines below it are"), *lines]
+
+
+def commands_for(db: sqlite3.Connection, match: Match, known: str, budget: int) -> Lines:
+    """At most one line. `known` is what the prompt and the session's lines already say."""
+    similar = match.similar
+    whole = sum(similar.values())
+    candidates = []
+    for text, rate, blob in db.execute("SELECT text, rate, sessions FROM command").fetchall():
+        sessions = memoryview(blob).cast("I").tolist()
+        near = sum(similar.get(number, 0.0) for number in sessions) / whole if whole else rate
+        chance = (rate + near) / 2
+        if chance >= COMMAND_BAR and not is_mentioned(text, known):
+            candidates.append((-chance, text, len(sessions)))
+    remaining = min(budget, MOST_COMMAND_TOKENS) - count_tokens(COMMANDS_HEADING)
+    chosen: list[str] = []
+    most = 0
+    for _, text, runs in sorted(candidates):
+        cost = count_tokens(f"`{text}`{_BETWEEN if chosen else ''}")
+        if cost <= remaining and len(chosen) < MOST_COMMANDS:
+            remaining -= cost
+            chosen.append(f"`{text}`")
+            most = max(most, runs)
+    if not chosen:
+        return []
+    reason = f"run in up to {most} of {match.postings.sessions} sessions; recent and similar ones count more"
+    return [(COMMANDS_HEADING + _BETWEEN.join(chosen), reason)]
+
+
+def is_mentioned(command: str, text: str) -> bool:
+    """Whether a text contains a command, alone or with arguments, and not only the beginning of another one."""
+    at = text.find(command)
+    while at >= 0:
+        after = text[at + len(command) : at + len(command) + 1]
+        if not (after.isalnum() or after in ("-", ":", "_")):
+            return True
+        at = text.find(command, at + 1)
+    return False
+
+
+def is_file(top: str, path: str, folders: dict[str, str] | None = None) -> bool:
+    """Whether a path is a file inside the checkout, and not reached through a link that leads out of it.
+
+    `folders` caches the real paths of folders: resolving links checks every folder on the way, for every file.
+    """
+    try:
+        whole = os.path.join(top, path)
+        if not os.path.isfile(whole):
+            return False
+        if folders is None or os.path.islink(whole):
+            real = os.path.realpath(whole, strict=True)
+        else:
+            folder = os.path.dirname(whole)
+            if folder not in folders:
+                folders[folder] = os.path.realpath(folder, strict=True) + os.sep
+            real = folders[folder]
+        return real.startswith(top.rstrip(os.sep) + os.sep)
+    except (OSError, ValueError):
+        return False
