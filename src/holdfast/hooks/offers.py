@@ -35,7 +35,7 @@ COMMAND_BAR = 0.2  # of the commands with a chance from here to .3, sessions ran
 
 
 class Offers:
-    """The commands and files for a prompt."""
+    """The commands and files for a prompt. `nothing` says why there are none."""
 
     def __init__(
         self,
@@ -55,37 +55,43 @@ class Offers:
         self._earlier = list(given or ())
         self._top = None if root is None else os.path.realpath(root)
         self._folders = [folder for folder in (self._top, cwd) if folder]
+        self._commands: list[tuple[float, str, int]] = []
+        self._likely: dict[str, str] = {}
         self.files: list[str] = []
         self.nothing = "nothing that past sessions did is likely enough to help with it"
+        self._judge()
+
+    @property
+    def any(self) -> bool:
+        return bool(self._commands or self._likely)
 
     def lines(self, budget: int, known: str) -> Lines:
-        """The lines; `nothing` says why there are none. `known` is what the prompt and the session's lines say."""
+        """What fits the budget. `known` is what the prompt and the lines before these say."""
+        commands = self._command_lines(budget, known)
+        budget -= sum(count_tokens(line) for line, _ in commands)
+        return commands + self._file_lines(budget)
+
+    def _judge(self) -> None:
         later = bool(self._earlier) or self._heard.prompted
         match = Match(self._postings, self._text, self._earlier, self._number, self._branch)
         named, names = names_in(self._postings, self._text, self._folders)
-        numbered = self._numbered()
+        near = self._numbered()
         changed = [] if later else self._changed_on_branch()
         is_about = False
         if match.likeness and later:
-            is_about = match.news()[0] >= MOVED
-            self.nothing = (
-                "the prompt goes on with what the session is about" if not is_about else self.nothing
-            )
+            is_about, nothing = match.news()[0] >= MOVED, "the prompt goes on with what the session is about"
         elif match.likeness or names:
             names += bool(command_in(self._text))  # which sessions here were given before
-            is_about = match.about(names) >= FLOOR
-            self.nothing = "the prompt may be about something else" if not is_about else self.nothing
-        if not (is_about or (changed and match.is_vague)):
-            changed = []
-        commands: Lines = []
+            is_about, nothing = match.about(names) >= FLOOR, "the prompt may be about something else"
+        else:
+            nothing = self.nothing
+        self.nothing = self.nothing if is_about else nothing
+        if changed and (is_about or match.is_vague):
+            near = dict.fromkeys(changed, f"changed on this branch; {BRANCH_CHANCE:.0%} likely") | near
         if is_about and not later:
-            commands = commands_for(self._db, match, known, budget)
-            budget -= sum(count_tokens(line) for line, _ in commands)
-        if not (is_about or named or numbered or changed):
-            return []
-        near = dict.fromkeys(changed, f"changed on this branch; {BRANCH_CHANCE:.0%} likely")
-        near.update(numbered)
-        return commands + self._file_lines(match, named, near, budget, later=later, ranked=is_about)
+            self._commands = likely_commands(self._db, match)
+        if is_about or named or near:
+            self._choose_files(match, named, near, BAR if is_about else 1.0, later=later)
 
     def _numbered(self) -> dict[str, str]:
         """The files of changes whose numbers the prompt names, with the reason."""
@@ -99,67 +105,68 @@ class Offers:
         rows = self._db.execute("SELECT path FROM branch_file WHERE branch = ?", (self._branch,)).fetchall()
         return [path for (path,) in rows]
 
-    def _file_lines(
-        self,
-        match: Match,
-        named: Sequence[str],
-        near: dict[str, str],
-        budget: int,
-        *,
-        later: bool,
-        ranked: bool,
-    ) -> Lines:
-        from holdfast.hooks.ranking import fitting, path_lines, rank_files
+    def _choose_files(
+        self, match: Match, named: Sequence[str], near: dict[str, str], bar: float, *, later: bool
+    ) -> None:
+        """Files that the prompt names, files of its branch or change, then the likeliest, which a bar of 1 leaves out."""
+        from holdfast.hooks.ranking import rank_files
 
         touched = self._postings.touched_by(self._number) if self._number >= 0 else []
-        # A chance of 1 leaves only what the prompt names.
-        pointers = rank_files(match, touched, BAR if ranked else 1.0, later=later, named=named)
+        pointers = rank_files(match, touched, bar, later=later, named=named)
         reasons = [(pointer.path, f"{pointer.why}; {pointer.chance:.0%} likely") for pointer in pointers]
         count = sum(path in named for path, _ in reasons)
         near_reasons = [(path, reason) for path, reason in near.items() if path not in touched]
-        likely: dict[str, str] = {}
         folders: dict[str, str] = {}
         for path, reason in [*reasons[:count], *near_reasons, *reasons[count:]]:
-            if len(likely) == MOST_FILES:
+            if len(self._likely) == MOST_FILES:
                 break
-            if path in likely or path in self._heard.files or path in self._text:
+            if path in self._likely or path in self._heard.files or path in self._text:
                 continue
             if self._top is None or is_file(self._top, path, folders):
-                likely[path] = reason
-        self.files = fitting(list(likely), budget - count_tokens(HEADING))
-        if not self.files:
+                self._likely[path] = reason
+
+    def _file_lines(self, budget: int) -> Lines:
+        if not self._likely:
             return []
+        from holdfast.hooks.ranking import fitting, path_lines
+
+        self.files = fitting(list(self._likely), budget - count_tokens(HEADING))
         lines = [
-            (line, likely[path] if path else "folder of what is below it")
+            (line, self._likely[path] if path else "folder of what is below it")
             for line, path in path_lines(self.files)
         ]
-        return [(HEADING, "what the lines below it are"), *lines]
+        return [(HEADING, "what the lines below it are"), *lines] if lines else []
+
+    def _command_lines(self, budget: int, known: str) -> Lines:
+        """At most one line."""
+        remaining = min(budget, MOST_COMMAND_TOKENS) - count_tokens(COMMANDS_HEADING)
+        chosen: list[str] = []
+        most = 0
+        for _, text, runs in self._commands:
+            cost = count_tokens(f"`{text}`{_BETWEEN if chosen else ''}")
+            if cost <= remaining and len(chosen) < MOST_COMMANDS and not is_mentioned(text, known):
+                remaining -= cost
+                chosen.append(f"`{text}`")
+                most = max(most, runs)
+        if not chosen:
+            return []
+        whole = self._postings.sessions
+        reason = f"run in up to {most} of {whole} sessions; recent and similar ones count more"
+        return [(COMMANDS_HEADING + _BETWEEN.join(chosen), reason)]
 
 
-def commands_for(db: sqlite3.Connection, match: Match, known: str, budget: int) -> Lines:
-    """At most one line. `known` is what the prompt and the session's lines already say."""
+def likely_commands(db: sqlite3.Connection, match: Match) -> list[tuple[float, str, int]]:
+    """Minus the chance, the command and how many sessions ran it; the likeliest first."""
     similar = match.similar
     whole = sum(similar.values())
-    candidates = []
+    found = []
     for text, rate, blob in db.execute("SELECT text, rate, sessions FROM command").fetchall():
         sessions = memoryview(blob).cast("I").tolist()
         near = sum(similar.get(number, 0.0) for number in sessions) / whole if whole else rate
         chance = (rate + near) / 2
-        if chance >= COMMAND_BAR and not is_mentioned(text, known):
-            candidates.append((-chance, text, len(sessions)))
-    remaining = min(budget, MOST_COMMAND_TOKENS) - count_tokens(COMMANDS_HEADING)
-    chosen: list[str] = []
-    most = 0
-    for _, text, runs in sorted(candidates):
-        cost = count_tokens(f"`{text}`{_BETWEEN if chosen else ''}")
-        if cost <= remaining and len(chosen) < MOST_COMMANDS:
-            remaining -= cost
-            chosen.append(f"`{text}`")
-            most = max(most, runs)
-    if not chosen:
-        return []
-    reason = f"run in up to {most} of {match.postings.sessions} sessions; recent and similar ones count more"
-    return [(COMMANDS_HEADING + _BETWEEN.join(chosen), reason)]
+        if chance >= COMMAND_BAR:
+            found.append((-chance, text, len(sessions)))
+    return sorted(found)
 
 
 def is_mentioned(command: str, text: str) -> bool:

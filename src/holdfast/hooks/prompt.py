@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Sequence
 
+    from holdfast.hooks.offers import Offers
+
     Lines = list[tuple[str, str]]  # text and reason
 
 MOST_TOKENS = 225  # of a first prompt; with the fence 250
@@ -100,12 +102,19 @@ def choose(
     budget = min(most, MOST_LATER if heard.prompted else most, MOST_IN_SESSION - heard.tokens)
     if budget <= 0:
         return Answered(kind, [], f"this session was told {heard.tokens} tokens already, the most there is")
-    statements, nothing = _statements(memory, text, heard, budget, project, branch)
+    offers, nothing_beside = _offers(db, text, session, heard, root, earlier, branch, cwd, kind)
+    # Statements and lessons may fill any budget, and would leave none to files and commands.
+    reserved = budget // 4 if offers is not None and offers.any else 0
+    statements, nothing = _statements(memory, text, heard, budget - reserved, project, branch)
     budget -= sum(count_tokens(line) for line, _ in statements)
-    answer = _beside(db, text, session, heard, root, earlier, budget, project, branch, cwd, kind)
-    answer = Answered(kind, statements + answer.lines, answer.nothing or nothing, answer.files, answer)
-    answer.nothing = "" if answer.lines else f"{nothing}; {answer.nothing}" if nothing else answer.nothing
-    return answer
+    learned = _learned(db, text, heard, root, budget - reserved, project, kind)
+    budget -= learned.tokens
+    lines = statements + learned.lines
+    if offers is not None:
+        known = "\n".join([text, *heard.lines, *(line for line, _ in lines)])
+        lines = lines + offers.lines(budget, known)
+    nothing = "" if lines else f"{nothing}; {nothing_beside}" if nothing else nothing_beside
+    return Answered(kind, lines, nothing, offers.files if offers is not None else (), learned)
 
 
 def _statements(
@@ -135,49 +144,51 @@ def _ids(lines: Collection[str]) -> set[str]:
     return {line.rpartition(" ")[2].rstrip(")") for line in lines if line.endswith(")")}
 
 
-def _beside(
+def _offers(
     db: sqlite3.Connection,
     text: str,
     session: str,
     heard: Heard,
     root: str | None,
     earlier: Sequence[Collection[str]] | None,
-    budget: int,
-    project: str,
     branch: str,
     cwd: str,
     kind: str,
-) -> Answered:
-    """Lessons and facts for work on code; commands and files for whatever is about this repository."""
+) -> tuple[Offers | None, str]:
+    """Commands and files, for whatever is about this repository; or None. And why there may be none."""
     command = command_in(text)
     if command and not _is_known(db, command):
         if kind not in AT_WORK:
-            return Answered(kind, [], f"a command that is {kind}, and that no session here was given")
+            return None, f"a command that is {kind}, and that no session here was given"
         text = text[len(command) :].strip()  # its name says what kind of work it is, not what it is about
     if not text:
-        return Answered(kind, [], "a command without words of its own")
-    if budget <= 0:
-        return Answered(kind, [])
-    lines: Lines = []
-    left_out, changed = 0, False
-    if kind == CODE:
-        from holdfast.hooks.lesson_lines import lessons_for  # other prompts do not wait for it
-
-        prompt_words = _said(db, text)
-        lessons = lessons_for(db, text, prompt_words, heard.lines, root, budget)
-        budget -= sum(count_tokens(line) for line, _ in lessons.lines)
-        heard_now = heard.lines.union(line for line, _ in lessons.lines)
-        facts = _facts(db, text, prompt_words, heard_now, min(FACT_TOKENS, budget), project)
-        budget -= sum(count_tokens(line) for line, _ in facts)
-        lines, left_out, changed = lessons.lines + facts, lessons.left_out, lessons.changed
+        return None, "a command without words of its own"
     if not _may_be_about(db, text, branch):
-        return Answered(kind, lines, "nothing that past sessions did shares a word with the prompt")
-    from holdfast.hooks.offers import Offers
+        return None, "nothing that past sessions did shares a word with the prompt"
+    from holdfast.hooks.offers import Offers  # small talk does not wait for it
 
     offers = Offers(db, text, session, heard, root, earlier, branch, cwd)
-    known = "\n".join([text, *heard.lines, *(line for line, _ in lines)])
-    answer = Answered(kind, lines + offers.lines(budget, known), offers.nothing, offers.files)
-    answer.left_out, answer.changed = left_out, changed
+    return offers, offers.nothing
+
+
+def _learned(
+    db: sqlite3.Connection, text: str, heard: Heard, root: str | None, budget: int, project: str, kind: str
+) -> Answered:
+    """Lessons and facts, for work on code."""
+    command = command_in(text)
+    if command and not _is_known(db, command):
+        text = text[len(command) :].strip()
+    if kind != CODE or not text or budget <= 0:
+        return Answered(kind, [])
+    from holdfast.hooks.lesson_lines import lessons_for  # other prompts do not wait for it
+
+    prompt_words = _said(db, text)
+    lessons = lessons_for(db, text, prompt_words, heard.lines, root, budget)
+    budget -= sum(count_tokens(line) for line, _ in lessons.lines)
+    heard_now = heard.lines.union(line for line, _ in lessons.lines)
+    facts = _facts(db, text, prompt_words, heard_now, min(FACT_TOKENS, budget), project)
+    answer = Answered(kind, lessons.lines + facts)
+    answer.left_out, answer.changed = lessons.left_out, lessons.changed
     return answer
 
 

@@ -285,6 +285,8 @@ def usual_commands(lived: Sequence[Lived]) -> list[UsualCommand]:
         for ran in session.experience.commands:
             if not ran.worked or ran.purpose not in JOBS or of_one_machine(ran.command):
                 continue
+            if is_default(ran.command):  # which every agent tries first
+                continue
             last[ran.command] = number
             key = (_SAME_JOB.get(ran.purpose, ran.purpose), _essence(ran.command))
             forms.setdefault(key, {})
@@ -302,13 +304,7 @@ def usual_commands(lived: Sequence[Lived]) -> list[UsualCommand]:
         rate = rates[job, essence] / whole
         found.append(UsualCommand(job=job, command=command, rate=rate, sessions=sessions))
     tasks = {(usual.job, _place(usual.command)) for usual in found if _TASK.match(usual.command)}
-    telling = [
-        usual
-        for usual in found
-        if not _stands_in(usual.job, usual.command, tasks)
-        # Every agent knows how to build with a usual tool; that the tests are run with it is worth a word.
-        and (usual.job == "test" or not is_default(usual.command))
-    ]
+    telling = (usual for usual in found if not _stands_in(usual.job, usual.command, tasks))
     return sorted(telling, key=lambda usual: (-usual.rate, usual.command))
 
 
