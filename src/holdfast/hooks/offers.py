@@ -108,7 +108,7 @@ class Offers:
     def _choose_files(
         self, match: Match, named: Sequence[str], near: dict[str, str], bar: float, *, later: bool
     ) -> None:
-        """Files that the prompt names, files of its branch or change, then the likeliest, which a bar of 1 leaves out."""
+        """What the prompt names, files of its branch or change, then the likeliest, which a bar of 1 leaves out."""
         from holdfast.hooks.ranking import rank_files
 
         touched = self._postings.touched_by(self._number) if self._number >= 0 else []
