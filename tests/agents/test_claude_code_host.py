@@ -256,7 +256,7 @@ def test_every_event_that_hooks_understand_is_registered() -> None:
 @pytest.mark.promise("M10", "S12")
 def test_calls_of_other_tools_start_no_process_of_ours() -> None:
     wanted = ClaudeCode().entries("/usr/bin/python3")
-    assert wanted["PreToolUse"]["matcher"] == "Bash|AskUserQuestion"
+    assert wanted["PreToolUse"]["matcher"] == "Bash|AskUserQuestion|Read|Edit|Write"
     assert all("matcher" not in entry for event, entry in wanted.items() if event != "PreToolUse")
 
 

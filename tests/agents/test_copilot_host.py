@@ -54,7 +54,7 @@ def test_our_file_comes_and_goes_and_the_shared_one_is_as_before(machine: Machin
     for event, (group,) in ours["hooks"].items():
         (hook,) = group["hooks"]
         assert hook["command"].endswith(f"copilot {event} || true"), "a 2 would forbid the tool"
-        assert group.get("matcher") == ("bash|ask_user" if event == "preToolUse" else None)
+        assert group.get("matcher") == ("bash|ask_user|view|edit|create" if event == "preToolUse" else None)
     servers = json.loads((folder / "mcp-config.json").read_bytes())["mcpServers"]
     assert servers["holdfast"] == {
         "type": "local",

@@ -199,7 +199,7 @@ def test_a_subagent_is_told_nothing_and_is_no_session_of_its_own(plugin: Plugin)
 def test_a_remedy_stands_below_the_result_of_a_command(plugin: Plugin) -> None:
     plugin.answers("PreToolUse", BLOCK.format("make test"))
     done = plugin.run(
-        *call("bash", {"command": "make tests", "workdir": "web"}), *call("read", {"filePath": "/a"})
+        *call("bash", {"command": "make tests", "workdir": "web"}), *call("glob", {"pattern": "*"})
     )
     assert done["results"][1]["output"]["output"] == "so it went\n\n" + BLOCK.format("make test")
     assert done["results"][3]["output"]["output"] == "so it went"
@@ -213,6 +213,16 @@ def test_a_remedy_stands_below_the_result_of_a_command(plugin: Plugin) -> None:
     }
     plugin.run(*call("bash", {"command": "make tests"}, SUB))
     assert plugin.asked()[-1]["payload"]["agent_id"] == SUB
+
+
+@pytest.mark.parametrize("tool", ["read", "edit", "write"])
+def test_what_is_known_of_a_file_stands_below_the_result_of_its_tool(plugin: Plugin, tool: str) -> None:
+    plugin.answers("PreToolUse", BLOCK.format("whole cents"))
+    done = plugin.run(*call(tool, {"filePath": "/shop/a.py"}))
+    assert done["results"][1]["output"]["output"] == "so it went\n\n" + BLOCK.format("whole cents")
+    (asked,) = plugin.asked()
+    assert asked["payload"]["tool_name"] == tool.capitalize()
+    assert asked["payload"]["tool_input"] == {"filePath": "/shop/a.py"}
     assert plugin.asked()[-1]["payload"]["session_id"] == MAIN
 
 

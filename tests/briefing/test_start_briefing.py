@@ -12,12 +12,14 @@ from holdfast.briefing.changes_since import MOST, RecentChange
 from holdfast.briefing.prepare import prepare
 from holdfast.briefing.projects import memory_of
 from holdfast.briefing.start import MOST_OWNERS, briefings_of
+from holdfast.core.tokens import count_tokens
 from holdfast.flows.import_sessions import import_into
 from holdfast.hooks import trace
+from holdfast.hooks.start_lines import ALONE_TOKENS, LEFT_TOKENS, START_TOKENS, STUMBLE_TOKENS
 from holdfast.memory.current import Check, Current, NextStep, RecurringFailure
 from holdfast.memory.reference import Reference
 from holdfast.model.events import DistilledSession, FileTouch, TaskResult
-from holdfast.model.memory import Decision, Harvest, OpenItem, Question
+from holdfast.model.memory import Decision, Harvest, OpenItem, Passage, Question
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
@@ -195,6 +197,52 @@ def test_a_session_has_its_own_open_items_once_each(remembered: Remembered) -> N
         ("Open in this session: wire the refund.", "named as a next step"),
         ("Open in this session: lint", "3 failed"),
     ]
+
+
+def test_a_session_has_what_it_settled_before_what_it_left_open(remembered: Remembered) -> None:
+    passages = (
+        Passage(text="Use short links.", by="user", worth=80),
+        Passage(text="PostgreSQL", question="Which database?", kind="answer", by="user", worth=90),
+        Passage(text="Maybe a cache", status="proposed", worth=99),
+        Passage(text="The proxy cuts long links", kind="cause", worth=99),
+    )
+    left = Harvest(open_items=(OpenItem(text="send the receipt"),))
+    remembered.put("mine", passages=passages, harvest=left)
+    own = briefings_of(remembered.machine, remembered.project).own["mine"]
+    assert [line.text.partition(" [D-")[0] for line in own] == [
+        "Decided in this session: Use short links",
+        "Decided in this session: Which database? → PostgreSQL",
+        "Open in this session: send the receipt",
+    ]
+    assert own[0].reason == "said by the user"
+
+
+def test_a_start_has_its_budget_for_each_part_and_names_what_a_person_wrote_and_does_not_fit(
+    remembered: Remembered,
+) -> None:
+    memory = memory_of(remembered.machine, remembered.project)
+    now = remembered.machine.now().timestamp()
+    steps = tuple(
+        NextStep(text=f"step {n} " + "word " * 25, branch="main", by="user", at=now - n) for n in range(5)
+    )
+    failures = tuple(
+        RecurringFailure(tried=f"make t{n} " + "x " * 8, sessions=3, instead=f"make check{n}")
+        for n in range(5)
+    )
+    memory.change_current(lambda _: Current(next=steps, stumbles=failures))
+    digests = briefings_of(remembered.machine, remembered.project).digests
+    lines = digests["startup", "main"]
+
+    def spent(*kinds: str) -> int:
+        return sum(count_tokens(line.text) for line in lines if not kinds or line.kind in kinds)
+
+    assert 0 < spent("next") <= LEFT_TOKENS and 0 < spent("stumble") <= STUMBLE_TOKENS
+    assert spent() <= START_TOKENS
+    told = sum(line.kind == "next" for line in lines)
+    assert lines[-1].text == f"Load from .holdfast/local/current.md: {5 - told} more lines for this session"
+    alone = digests["alone", "main"]
+    assert sum(line.kind == "next" for line in alone) == 5
+    assert sum(count_tokens(line.text) for line in alone) <= ALONE_TOKENS
 
 
 def test_own_items_are_bounded_and_a_session_that_goes_on_is_always_among_them(

@@ -181,7 +181,7 @@ def test_after_a_compaction_that_nobody_told_of_what_was_said_is_said_again(taug
     assert asked() == [], "heard already, or nothing to say"
     write(history("<session_context>x</session_context>", SUMMARY))
     write('{"type":"gemini","content":"Go on."}\n')
-    assert asked() == ["`make tests` fails here", "Open: the receipt", rule]
+    assert asked() == ["Open: the receipt", "`make tests` fails here", rule]
     assert asked() == [], "once for each compaction"
     kept = [
         json.loads(line) for line in (taught.memory / "why.jsonl").read_text(encoding="utf-8").splitlines()

@@ -12,13 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.command import Holdfast
 from tests.hooks.enabled import LINES, SESSION, Answer, Enabled
+from tests.hooks.host_call import asked
 from tests.patience import PATIENCE_S
 
 from holdfast.briefing.changes_since import RecentChange
 from holdfast.briefing.explain import Injection, injections
+from holdfast.briefing.prepare import prepare
+from holdfast.briefing.start import Briefings
 from holdfast.core.tokens import count_tokens
 from holdfast.hooks import start_lines, trace
 from holdfast.model.line import Line
+from holdfast.store.machine import Machine
 
 HOUR = 3600.0
 
@@ -83,7 +87,7 @@ def test_what_changed_fits_its_budget_and_the_rest_is_counted(enabled: Enabled) 
 
 
 def test_a_line_that_fits_nowhere_does_not_stand_in_the_way(enabled: Enabled) -> None:
-    sizes = {"huge": start_lines.SINCE_TOKENS, "first": 60, "second": 90, "short": 1}
+    sizes = {"huge": start_lines.SINCE_TOKENS, "first": 40, "second": 60, "short": 1}
     since = [meanwhile(f"{name} " + "? " * size, number) for number, (name, size) in enumerate(sizes.items())]
     enabled.prepare(since=tuple(since))
     assert [line.split()[1] for line in resumed(enabled)] == ["first"], "and nothing only fills it up"
@@ -152,24 +156,32 @@ def test_a_compacted_session_hears_what_keeps_failing_and_what_it_left_open(enab
     own = {SESSION: (Line("Open: mine", "on the list"),), "other": (Line("Open: of another", "x"),)}
     enabled.prepare(stumbles=(Line("`make` fails here", "often"),), own=own, since=(meanwhile("x", 60),))
     answer = start(enabled, source="compact")
-    assert inner(answer) == ["`make` fails here", "Open: mine"]
-    assert [line.reason for line in last(enabled).lines] == ["often", "on the list"]
+    assert inner(answer) == ["Open: mine", "`make` fails here"]
+    assert [line.reason for line in last(enabled).lines] == ["on the list", "often"]
     assert inner(start(enabled, source="compact", session_id="new")) == ["`make` fails here"]
 
 
-def test_each_part_after_a_compaction_has_its_budget(enabled: Enabled) -> None:
+@pytest.mark.parametrize("items", [2, 20])
+def test_after_a_compaction_all_lines_together_have_a_budget_and_its_own_come_first(
+    enabled: Enabled, items: int
+) -> None:
     long = "word " * 19
     stumbles = tuple(Line(f"s{n} {long}", "x") for n in range(20))
-    enabled.prepare(stumbles=stumbles, own={SESSION: tuple(Line(f"o{n} {long}", "x") for n in range(20))})
+    enabled.prepare(stumbles=stumbles, own={SESSION: tuple(Line(f"o{n} {long}", "x") for n in range(items))})
     told = inner(start(enabled, source="compact"))
     spent = {sign: sum(count_tokens(line) for line in told if line[0] == sign) for sign in "so"}
-    assert 0 < spent["s"] <= start_lines.STUMBLE_TOKENS and 0 < spent["o"] <= start_lines.OWN_TOKENS
+    assert spent["o"] + spent["s"] <= start_lines.OWN_TOKENS
+    assert spent["s"] <= start_lines.STUMBLE_TOKENS
+    assert (spent["s"] > 0) == (items == 2)
 
 
 @pytest.mark.promise("U7")
 def test_nothing_to_say_after_a_compaction_has_its_reason(enabled: Enabled) -> None:
     assert start(enabled, source="compact").printed == b""
-    assert last(enabled).nothing == "nothing keeps failing here, and this session left nothing open"
+    assert (
+        last(enabled).nothing
+        == "nothing keeps failing here, and this session settled nothing and left nothing open"
+    )
 
 
 @pytest.mark.promise("H7")
@@ -221,13 +233,76 @@ def test_the_host_shows_one_line_when_something_was_told(enabled: Enabled) -> No
     assert start(enabled, agent_id="a1", session_id="new").printed == b""
 
 
+def commit(root: Path, text: str) -> str:
+    subprocess.run(["git", "commit", "-q", "--allow-empty", "-m", text], cwd=root, check=True)
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, check=True, capture_output=True, text=True)
+    return done.stdout[:8]
+
+
+def test_a_resumed_session_hears_of_the_branch_the_commit_and_the_guides_that_changed(
+    enabled: Enabled,
+) -> None:
+    (enabled.root / "CLAUDE.md").write_text("one\n", encoding="utf-8")
+    enabled.prepare()
+    start(enabled)
+    own = commit(enabled.root, "by the session itself")
+    enabled.hook("Stop")
+    assert resumed(enabled) == [], "its own commit is no news"
+    later = commit(enabled.root, "by a person")
+    subprocess.run(["git", "checkout", "-q", "-b", "feature"], cwd=enabled.root, check=True)
+    (enabled.root / "CLAUDE.md").write_text("another\n", encoding="utf-8")
+    assert resumed(enabled) == [
+        f"Since this session last worked: branch main → feature, HEAD {own} → {later}, CLAUDE.md"
+    ]
+
+
+def test_a_commit_is_known_where_git_packed_its_branches(enabled: Enabled) -> None:
+    commit(enabled.root, "first")
+    enabled.hook("Stop")
+    commit(enabled.root, "second")
+    subprocess.run(["git", "pack-refs", "--all"], cwd=enabled.root, check=True)
+    (line,) = resumed(enabled)
+    assert line.startswith("Since this session last worked: HEAD ")
+
+
+def test_a_new_session_hears_of_guides_that_changed_since_the_last_one_if_there_is_room(
+    enabled: Enabled,
+) -> None:
+    (enabled.root / "CLAUDE.md").write_text("one\n", encoding="utf-8")
+    enabled.prepare([Line("Next: the cart", "x")])
+    assert inner(start(enabled, session_id="first")) == ["Next: the cart"]
+    (enabled.root / "CLAUDE.md").write_text("another\n", encoding="utf-8")
+    changed = "Changed since the last session: CLAUDE.md"
+    assert inner(start(enabled, session_id="second")) == ["Next: the cart", changed]
+    assert inner(start(enabled, session_id="third")) == ["Next: the cart"], "the second one saw it"
+    (enabled.root / "CLAUDE.md").write_text("a third one\n", encoding="utf-8")
+    enabled.prepare([Line("word " * (start_lines.START_TOKENS - 2), "x")])
+    assert len(inner(start(enabled, session_id="fourth"))) == 1
+
+
+def test_a_host_without_a_hook_for_prompts_hears_more_at_its_start(enabled: Enabled) -> None:
+    digests = {
+        ("startup", ""): [Line("Next: the cart", "x")],
+        ("alone", ""): [Line("Next: the whole cart", "x")],
+    }
+    prepare(Machine(cwd=enabled.root), enabled.project, Briefings(digests=digests))
+    event = {
+        "conversation_id": "c",
+        "hook_event_name": "sessionStart",
+        "workspace_roots": [str(enabled.root)],
+    }
+    told = asked("cursor", "sessionStart", event, enabled.root)["additional_context"]
+    assert "Next: the whole cart" in told
+    assert inner(start(enabled)) == ["Next: the cart"]
+
+
 @pytest.mark.promise("U7")
 def test_why_shows_each_start_with_its_reasons(enabled: Enabled, holdfast: Holdfast) -> None:
-    enabled.prepare(since=tuple(meanwhile(f"{n} " + "word " * 60, 60 + n) for n in range(5)))
+    enabled.prepare(since=tuple(meanwhile(f"{n} " + "word " * 35, 60 + n) for n in range(5)))
     resumed(enabled)
     resumed(enabled, 1)
     first, *shown = holdfast("why", check=0).stdout.splitlines()
-    assert first.endswith(f"{SESSION}  claude-code SessionStart (resume): 2 lines, 128 tokens")
+    assert first.endswith(f"{SESSION}  claude-code SessionStart (resume): 2 lines, 78 tokens")
     assert shown[0].startswith("  Meanwhile: 0 word") and shown[1].startswith("      because: because of 0")
     assert shown[4] == "  3 more did not fit"
     assert shown[5].endswith("claude-code SessionStart (resume): nothing")

@@ -94,6 +94,23 @@ def test_install_again_finds_hooks_of_0_1_0_and_does_not_add_its_own_beside_them
         assert (machine.home / name).read_bytes() == (machine.before / name).read_bytes()
 
 
+@pytest.mark.promise("H1")
+def test_doctor_notes_hooks_of_0_1_0_and_renews_them_and_uninstall_still_restores_every_byte(
+    machine: Machine,
+) -> None:
+    """Those for tools know nothing of files yet; they work, so nothing is wrong."""
+    agents = {"claude-code", "copilot", "gemini", "qwen", "cursor"}
+    report = machine.holdfast("doctor").out  # ends with 0
+    assert {agent for agent in HOSTS if f"hooks of an older version for {agent} (" in report} == agents
+    machine.holdfast("doctor", "--fix")
+    assert "older version" not in machine.holdfast("doctor").out
+    settings = (machine.home / ".claude" / "settings.json").read_text(encoding="utf-8")
+    assert "Bash|AskUserQuestion|Read|Edit|Write" in settings
+    machine.holdfast("uninstall", "--all", "--yes")
+    for path in machine.before.rglob("*.json*"):
+        assert (machine.home / path.relative_to(machine.before)).read_bytes() == path.read_bytes(), path
+
+
 @pytest.mark.promise("M9")
 def test_an_archive_of_0_1_0_is_restored_on_another_machine(machine: Machine) -> None:
     """Another home, and a clone of the repository that has no memory yet."""

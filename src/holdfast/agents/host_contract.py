@@ -43,13 +43,16 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 class Wired(Struct, frozen=True, kw_only=True):
-    """The state of a host in one scope. `missing` are the hooks that are absent or wrong."""
+    """The state of a host in one scope. `missing` are the hooks that are absent or wrong; `older` those of an earlier
+    version, which work and lack what was added since.
+    """
 
     agent: str
     scope: Scope
     path: Path
     installed: bool
     missing: tuple[str, ...]
+    older: tuple[str, ...] = ()
 
 
 class Where(Struct, frozen=True):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,14 +50,29 @@ def installed(file: JsonFile, data: bytes | None, wanted: Groups) -> Change:
 
 def missing(value: Mapping[str, Any], wanted: Groups) -> list[str]:
     """Return the events that do not have exactly one correct hook of ours."""
+    ours = _ours(value)
+    extra = [event for event, groups in ours.items() if groups and event not in wanted]
+    return [event for event, entry in wanted.items() if ours.get(event) != [entry]] + extra
+
+
+def older(value: Mapping[str, Any], wanted: Groups, earlier: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the events whose only hook of ours is as an earlier version wrote it: right but for its matcher."""
+    ours = _ours(value)
+    return [
+        event
+        for event, matchers in earlier.items()
+        if event in wanted
+        and any(ours.get(event) == [{**wanted[event], "matcher": matcher}] for matcher in matchers)
+    ]
+
+
+def _ours(value: Mapping[str, Any]) -> dict[str, list[Any]]:
     hooks = value.get("hooks")
     found_groups = hooks if isinstance(hooks, dict) else {}
-    ours = {
+    return {
         event: [group for group in groups if _is_ours(group)] if isinstance(groups, list) else []
         for event, groups in found_groups.items()
     }
-    extra = [event for event, groups in ours.items() if groups and event not in wanted]
-    return [event for event, entry in wanted.items() if ours.get(event) != [entry]] + extra
 
 
 def _is_ours(group: object) -> bool:
@@ -140,13 +155,14 @@ def keep_out_of_git(where: Where, *names: str) -> tuple[str, ...]:
 
 class HookHost(BaseHost):
     """An agent with hooks in one JSON file and tools in another. `timeouts` are in the host's own unit, by its events;
-    calls of tools other than `matchers` name start no process of ours.
+    calls of tools other than `matchers` name start no process of ours. `earlier` are the matchers of versions before.
     """
 
     agent: str
     title: str
     timeouts: Mapping[str, int]
     matchers: Mapping[str, str] = {}
+    earlier: Mapping[str, Sequence[str]] = {}
     new_file = ""  # what a file of hooks must begin with
     shared = True  # whether a repository's files may be in git
 
@@ -200,8 +216,16 @@ class HookHost(BaseHost):
         file, wanted = self.hooks(where, scope), self.entries(where.interpreter)
         data = file.data()
         value = file.value(data) if data is not None else {}
-        absent = (*missing(value, wanted), *self.also_wrong(where, value))
-        return Wired(agent=self.agent, scope=scope, path=file.path, installed=mentioned(data), missing=absent)
+        renewable = tuple(older(value, wanted, self.earlier))
+        absent = [event for event in missing(value, wanted) if event not in renewable]
+        return Wired(
+            agent=self.agent,
+            scope=scope,
+            path=file.path,
+            installed=mentioned(data),
+            missing=(*absent, *self.also_wrong(where, value)),
+            older=renewable,
+        )
 
     def also_wrong(self, where: Where, settings: Mapping[str, Any]) -> tuple[str, ...]:
         """What else of ours in the file is not as it should be."""

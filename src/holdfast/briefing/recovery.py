@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from holdfast.memory.store import MemoryStore
 
 BUDGET = 600
-START_BUDGET = 300
 NO_BRANCH = "\n"  # not a valid branch name
 MOST_LINES = 20
 LONGEST = 600
@@ -116,7 +115,7 @@ def _as_told(machine: Machine, text: str) -> str:
 
 def starts(machine: Machine, project: Project, file: CurrentFile | None = None) -> dict[str, list[Line]]:
     """The start lines of a new session, by branch. The index line is left out if it would be alone."""
-    lines_by_branch = recoveries(machine, project, START_BUDGET, file)
+    lines_by_branch = recoveries(machine, project, BUDGET, file)
     if (anywhere := lines_by_branch.pop(NO_BRANCH, None)) and not _in_git(project):
         lines_by_branch[""] = anywhere
     return {

@@ -17,22 +17,24 @@ from holdfast.briefing.lesson_lines import Rule, count_lessons, flat, instructio
 from holdfast.briefing.lesson_proposals import known_here, lived_here
 from holdfast.briefing.moments import Moment, moments_of
 from holdfast.briefing.projects import Naming, naming
-from holdfast.briefing.recovery import START_BUDGET, starts
+from holdfast.briefing.recovery import starts
 from holdfast.core.errors import HoldfastError
 from holdfast.core.patterns import lazy_regex
-from holdfast.core.place import is_checkout
+from holdfast.core.place import LINKED, is_checkout
 from holdfast.core.tokens import count_tokens
 from holdfast.guard.hidden_text import visible, why_line_refused
+from holdfast.hooks.start_lines import ALONE_TOKENS, LEFT_TOKENS, START_TOKENS, STUMBLE_TOKENS
 from holdfast.lessons.commands import LEAST_MET, InUse, in_use, is_default, lately_met
 from holdfast.lessons.fingerprint import Missing, check
 from holdfast.lessons.grounds import depends_on
 from holdfast.memory.current import Current, parse_current
-from holdfast.memory.current_digest import STUMBLE_BUDGET, digest
+from holdfast.memory.current_digest import STUMBLE_BUDGET, digest, within
 from holdfast.memory.read import ProjectMemory, or_nothing
 from holdfast.memory.state import open_items
 from holdfast.model.events import DistilledSession, Lived
 from holdfast.model.lesson import Fingerprint
 from holdfast.model.line import Line
+from holdfast.model.memory import Passage
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.inbox import envelopes
 from holdfast.store.machine import Machine
@@ -75,6 +77,7 @@ def command_line(
     return Line(
         f"{_HEADING}{'; '.join(parts)}",
         f"run in up to {most_used.sessions} of {len(experiences)} sessions; recent ones count more",
+        "commands",
     )
 
 
@@ -96,10 +99,16 @@ def is_defined(project: Project, command: str, lived: Sequence[Lived]) -> bool:
 LATEST = 100  # sessions that a briefing uses
 MOST_OWNERS = 20
 LONGEST = 110
-FIRST = ("next", "note", "stale")  # the state comes before the usual commands
+SETTLED = ("decision", "rule", "answer")
+MOST_SETTLED = 6
+STUMBLES = ("stumble", "lesson")
+AROUND = ("check", "commands")  # what may follow the state and the failures
+MOST_DECIDED = 90  # tokens of a session's own decisions after a compaction; its open items have the rest
 
 Digests = Mapping[tuple[str, str], Sequence[Line]]
-"""Lines by source (startup) and branch; '' is for every branch without lines of its own."""
+"""Lines by source and branch; '' is for every branch without lines of its own. `startup` is a new session, `alone` one
+in a host that has no hook for prompts.
+"""
 
 
 class Briefings(Struct, frozen=True, kw_only=True):
@@ -128,12 +137,11 @@ def briefings_of(machine: Machine, project: Project, memory: ProjectMemory | Non
     starts_with = partial(_with_commands, commands=[line for line in commands if line], guides=guides)
     # Recurring failures are shown even without any other line.
     start_lines = {("startup", ""): [], **dict(or_nothing(partial(_startup, machine, memory)))}
+    whole = {branch: starts_with(with_lessons(lines)) for (_, branch), lines in start_lines.items()}
+    digests = {("startup", branch): _at_start(lines) for branch, lines in whole.items()}
+    digests |= {("alone", branch): within(lines, ALONE_TOKENS) for branch, lines in whole.items()}
     return Briefings(
-        digests={
-            key: lines
-            for key, base_lines in start_lines.items()
-            if (lines := starts_with(with_lessons(base_lines)))
-        },
+        digests={key: lines for key, lines in digests.items() if lines},
         stumbles=tuple(with_lessons(_stumbles(memory, machine.now().timestamp()))),
         since=recent_changes(records, names, memory),
         own=_own([*going_on, *records], memory.dismissed),
@@ -158,7 +166,7 @@ def _startup(machine: Machine, memory: ProjectMemory) -> list[tuple[tuple[str, s
 def _stumbles(memory: ProjectMemory, now: float) -> list[Line]:
     """Recurring failures, in the same words as at the start of a session."""
     only = replace(parse_current(""), current=Current(stumbles=memory.current.stumbles))
-    return digest(only, None, STUMBLE_BUDGET, now)
+    return within(digest(only, None, STUMBLE_BUDGET, now), STUMBLE_TOKENS)
 
 
 def _met_lately(rules: Sequence[Rule], kept: Collection[str], project: Project) -> list[Rule]:
@@ -172,10 +180,10 @@ def _met_lately(rules: Sequence[Rule], kept: Collection[str], project: Project) 
 
 
 def _with_lessons(lines: Iterable[Line], rules: Sequence[Rule], silenced: Collection[str]) -> list[Line]:
-    """Adds the failures of lessons that current.md does not have, within the same 100 tokens; removes stale ones."""
+    """Adds the failures of lessons that current.md does not have, within the same tokens; removes stale ones."""
     visible_lines = [line for line in lines if line.text not in silenced]
     stumble_numbers = [number for number, line in enumerate(visible_lines) if line.kind == "stumble"]
-    remaining = STUMBLE_BUDGET - sum(count_tokens(visible_lines[number].text) for number in stumble_numbers)
+    remaining = STUMBLE_TOKENS - sum(count_tokens(visible_lines[number].text) for number in stumble_numbers)
     shown_text = "\n".join(line.text for line in visible_lines)
     new = []
     for rule in rules:
@@ -185,28 +193,38 @@ def _with_lessons(lines: Iterable[Line], rules: Sequence[Rule], silenced: Collec
             new.append(line)
     place = stumble_numbers[-1] + 1 if stumble_numbers else 0
     visible_lines[place:place] = new
-    return _trimmed(visible_lines, 0) if new else visible_lines
+    return visible_lines
 
 
 def _with_commands(lines: Sequence[Line], commands: Sequence[Line], guides: str) -> list[Line]:
-    """Replaces the lines about passed checks by the usual commands, after the recurring failures.
+    """Replaces the lines about passed checks by the usual commands.
 
     Without usual commands, removes checks that the guides state or that an agent would run unaided.
     """
     if not commands:
         return [line for line in lines if not (line.kind == "check" and _is_known(line, guides))]
     other_lines = [line for line in lines if line.kind != "check"]
-    failing = (number + 1 for number, line in enumerate(other_lines) if line.kind in ("stumble", "lesson"))
-    place = max(failing, default=0) or sum(line.kind in FIRST for line in other_lines)
+    place = next(
+        (number for number, line in enumerate(other_lines) if line.kind == "index"), len(other_lines)
+    )
     other_lines[place:place] = commands
-    return _trimmed(other_lines, 1)
+    return other_lines
 
 
-def _trimmed(lines: list[Line], least: int) -> list[Line]:
-    """Drops the last, least important lines until the rest fits the budget; keeps at least `least`."""
-    while len(lines) > least and sum(count_tokens(line.text) for line in lines) > START_BUDGET:
-        lines.pop()
-    return lines
+def _at_start(lines: Sequence[Line]) -> list[Line]:
+    """What a new session sees: the state that was left, what keeps failing, and the usual commands if there is room.
+
+    The index of files is for those who ask (`holdfast resume`): the same lines at every start tell nothing.
+    """
+    state = [line for line in lines if line.kind not in (*STUMBLES, *AROUND, "index")]
+    left = within(state, LEFT_TOKENS)
+    chosen = left + within([line for line in lines if line.kind in STUMBLES], STUMBLE_TOKENS)
+    missing = [line for line in state if line.kind in ("next", "note") and line not in left]
+    more = [line for line in lines if line.kind in AROUND]
+    if missing:  # a person's words for the next session must not vanish
+        what = f"{len(missing)} more line{'s' if len(missing) != 1 else ''} for this session"
+        more.insert(0, Line(f"{LINKED}current.md: {what}", "they do not fit into a start", "index"))
+    return chosen + within(more, START_TOKENS - sum(count_tokens(line.text) for line in chosen))
 
 
 def _is_known(line: Line, guides: str) -> bool:
@@ -238,8 +256,31 @@ def _own(records: Iterable[DistilledSession], dismissed: set[str]) -> dict[str, 
 
 
 def _open_lines(record: DistilledSession, dismissed: set[str]) -> tuple[Line, ...]:
+    settled = [
+        passage
+        for passage in record.passages
+        if passage.status == "agreed" and passage.kind in SETTLED and passage.id not in dismissed
+    ]
+    best = set(sorted(settled, key=lambda passage: -passage.worth)[:MOST_SETTLED])
+    decided = [
+        Line(
+            f"Decided in this session: {text_in(passage)} [{passage.id}]",
+            f"said by the {passage.by or 'user'}",
+        )
+        for passage in settled
+        if passage in best
+    ]
     open_now = [item for item in open_items(record) if item.id not in dismissed]
-    return tuple(
-        Line(f"Open in this session: {short(item.text, LONGEST)}", item.why or "named as a next step")
-        for item in open_now
+    return (
+        *within(decided, MOST_DECIDED),
+        *(
+            Line(f"Open in this session: {short(item.text, LONGEST)}", item.why or "named as a next step")
+            for item in open_now
+        ),
     )
+
+
+def text_in(passage: Passage) -> str:
+    """A passage in a line, with the question that it answers."""
+    text = f"{passage.question} → {passage.text}" if passage.question else passage.text
+    return " ".join(text.split()).rstrip(".;,: ")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import stat
 
-from holdfast.core.reading import small_text
+from holdfast.core.reading import beginning_of, small_text
 
 TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 LOAD_FROM = "Load from "
 LINKED = LOAD_FROM + ".holdfast/local/"
+_MOST_PACKED = 4 << 20
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 
 
@@ -38,6 +39,19 @@ class Checkout:
         """The branch that is checked out, or the commit of a detached HEAD."""
         head = small_text(os.path.join(self.private, "HEAD")).strip()
         return (head[16:], "") if head.startswith("ref: refs/heads/") else ("", head)
+
+    def commit(self) -> str:
+        """The commit that is checked out; '' when it is not known."""
+        branch, commit = self.head()
+        if not branch:
+            return commit
+        commit = small_text(os.path.join(self.common, "refs", "heads", *branch.split("/"))).strip()
+        return commit or self._packed(f" refs/heads/{branch}\n".encode("utf-8", "surrogateescape"))
+
+    def _packed(self, name: bytes) -> str:
+        beginning = beginning_of(os.path.join(self.common, "packed-refs"), _MOST_PACKED)
+        at = beginning[0].find(name) if beginning else -1
+        return beginning[0][max(0, at - 40) : at].decode("ascii", "replace") if beginning and at >= 40 else ""
 
 
 class Place:

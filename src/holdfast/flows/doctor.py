@@ -196,15 +196,26 @@ def _git(machine: Machine, project: Project) -> Results:
 def _hooks(machine: Machine, project: Project) -> Results:
     """Whether agents are wired, and the last error of their hooks in the past day."""
     for host in wired(machine, project):
+        scope = "" if host.scope == "user" else f" --scope {host.scope}"
+        fix = f"Run holdfast doctor --fix or holdfast install {host.agent}{scope}"
         if host.installed and host.missing:
             lost = f"{host.path}: {', '.join(host.missing)} of {host.agent} missing or changed."
-            scope = "" if host.scope == "user" else f" --scope {host.scope}"
-            yield "problem", f"{lost} Run holdfast doctor --fix or holdfast install {host.agent}{scope}."
+            yield "problem", f"{lost} {fix}."
         elif host.installed:
             yield "ok", f"{host.agent} in {host.path}"
-    for agent in outdated(machine, project):
-        problem = f"the plugin for {agent} was made by another installation or version"
-        yield "problem", f"{problem}. Run holdfast doctor --fix or holdfast plugin {agent}."
+        if host.installed and host.older:
+            kept = f"{host.path}: hooks of an older version for {host.agent} ({', '.join(host.older)})"
+            yield "note", f"{kept}: they work, and nothing is told when a file is read. {fix} to renew them."
+    for agent, works in outdated(machine, project):
+        fix = f"Run holdfast doctor --fix or holdfast plugin {agent}"
+        if works:
+            yield (
+                "note",
+                f"the plugin for {agent} has hooks of an older version, which work. {fix} to renew it.",
+            )
+        else:
+            problem = f"the plugin for {agent} was made by another installation or version"
+            yield "problem", f"{problem}. {fix}."
     log = project.memory / "hook.log"
     if log.is_file() and machine.now().timestamp() - log.stat().st_mtime < RECENT_S:
         last = (files.read(log) or b"").decode("utf-8", "replace").strip().splitlines()[-1:]
@@ -273,15 +284,15 @@ def _rewire_hosts(machine: Machine, project: Project, dry_run: bool) -> Iterator
     except HoldfastError:
         return  # `_hooks` reports a file that cannot be read
     for host in hosts:
-        if host.installed and host.missing:
+        if host.installed and (changed := (*host.missing, *host.older)):
             plan = plan_install(machine, project, host.agent, host.scope)
-            yield f"wire {', '.join(host.missing)} of {host.agent} in {host.path}"
+            yield f"wire {', '.join(changed)} of {host.agent} in {host.path}"
             if not dry_run:
                 rewire(machine, plan)
 
 
 def _remake_plugins(machine: Machine, project: Project, dry_run: bool) -> Iterator[str]:
-    for agent in outdated(machine, project):
+    for agent, _ in outdated(machine, project):
         yield f"make the plugin for {agent} anew; take it over in the agent: holdfast plugin {agent}"
         if not dry_run:
             make(machine, project, agent)

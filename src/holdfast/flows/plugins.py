@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -94,8 +96,10 @@ def make(
     )
 
 
-def outdated(machine: Machine, project: Project) -> Iterator[str]:
-    """Agents whose existing plugin names another interpreter, or differs from what would be written now."""
+def outdated(machine: Machine, project: Project) -> Iterator[tuple[str, bool]]:
+    """Agents whose existing plugin differs from what would be written now, and whether its hooks run all the same: an
+    earlier version may have written them.
+    """
     where = where_of(machine, project)
     for agent in PLUGINS:
         folder = _own(machine, agent)
@@ -103,8 +107,20 @@ def outdated(machine: Machine, project: Project) -> Iterator[str]:
             continue
         contents = written(folder)
         without_tools = Where(where.home, where.env, where.project, where.interpreter)
-        if contents not in (_plugin(agent, where, folder).files, _plugin(agent, without_tools, folder).files):
-            yield agent
+        current = (_plugin(agent, where, folder).files, _plugin(agent, without_tools, folder).files)
+        if contents not in current:
+            yield agent, _hooks(contents) == _hooks(current[0])
+
+
+def _hooks(contents: Mapping[str, bytes]) -> dict[str, list[str]]:
+    """The commands that a plugin's hooks run, by event, whatever the tools are at which they run."""
+    commands: dict[str, list[str]] = {}
+    for name, data in contents.items():
+        with suppress(ValueError, LookupError, TypeError, AttributeError):
+            if name.endswith("hooks.json"):
+                for event, groups in json.loads(data)["hooks"].items():
+                    commands[event] = [hook["command"] for group in groups for hook in group["hooks"]]
+    return commands
 
 
 def made_before(machine: Machine) -> list[str]:

@@ -160,6 +160,11 @@ def event_of(host: str, event: str) -> str:
     return host_events.get(event, "")
 
 
+def is_alone(host: str) -> bool:
+    """Whether the start of a session is all that a host lets us say before it works: it has no hook for prompts."""
+    return host in EVENTS and PROMPT not in EVENTS[host].values()
+
+
 def named(payload: dict[str, object], words: list[str]) -> dict[str, object]:
     """Renames payload fields as the installed command says: `session_id=conversationId`."""
     pairs = [word.split("=", 1) for word in words if "=" in word]

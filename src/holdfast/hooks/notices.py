@@ -1,5 +1,7 @@
 """Notices for the person that the model does not see: an unusual session, a budget used up, and changes to instruction
 files, branch or repository since the session began. Each is shown once. The figures are prepared; files are compared.
+
+Also compares them for the model, when a session starts or is resumed.
 """
 
 from __future__ import annotations
@@ -27,6 +29,55 @@ def begun(prepared: Prepared, call: Call, found: Place) -> None:
     """Records the state at the start of a session; a compacted session keeps its first record."""
     if call.text("source") != "compact" and call.text("session_id") and call.host in host_protocol.SHOWS:
         _keep(seen(found.memory, call), _standing(prepared, found))
+
+
+def since_it_worked(prepared: Prepared, call: Call, found: Place) -> list[Line]:
+    """For the model of a resumed session: the branch, the commit and the instruction files that changed meanwhile."""
+    changed = []
+    try:
+        with open(trace.left_by(found.memory, call), encoding="utf-8", errors="replace") as file:
+            branch, commit = [*file.read().split("\n"), "", ""][:2]
+        now = found.checkout.commit() if found.checkout is not None else ""
+        if branch != found.branch():
+            changed.append(f"branch {branch or 'none'} → {found.branch() or 'none'}")
+        if commit and now and commit != now:
+            changed.append(f"HEAD {commit[:8]} → {now[:8]}")
+    except OSError:
+        pass  # it never stopped, or not with this version
+    changed += _files_changed(prepared, found, seen(found.memory, call))
+    return _line("Since this session last worked", changed)
+
+
+def since_the_last(prepared: Prepared, call: Call, found: Place) -> list[Line]:
+    """For the model of a new session: the instruction files that changed since another session looked at them."""
+    folder = os.path.join(found.memory, trace.SEEN)
+    own = os.path.basename(seen(found.memory, call))
+    try:
+        with os.scandir(folder) as entries:
+            others = [entry for entry in entries if entry.name.endswith(".json") and entry.name != own]
+        last = max(others, key=lambda entry: entry.stat().st_mtime_ns)
+    except (OSError, ValueError):
+        return []
+    return _line("Changed since the last session", _files_changed(prepared, found, last.path))
+
+
+def _line(label: str, changed: list[str]) -> list[Line]:
+    if not changed:
+        return []
+    more = f" and {len(changed) - MOST_NAMED} more" if len(changed) > MOST_NAMED else ""
+    return [(f"{label}: {', '.join(changed[:MOST_NAMED])}{more}", "compared with what a session saw before")]
+
+
+def _files_changed(prepared: Prepared, found: Place, path: str) -> list[str]:
+    from holdfast.core.bare_json import loads
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            before = loads(file.read())
+        now = _standing(prepared, found, before)
+        return _named({**now, "files": before["files"]}, now)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return []
 
 
 def due(prepared: Prepared, call: Call, found: Place) -> list[Line]:

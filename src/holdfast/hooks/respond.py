@@ -79,6 +79,7 @@ def respond(
         wanted = not no_capture
         if event == STOP and not (stale or no_inject):
             answer = _noticed(b"", prepared, call, found)
+            trace.leave(call, found)
     if not no_capture and event != START:
         trace.post(found.memory, _envelope(call, directories, env))
     if wanted or stale:
@@ -137,17 +138,56 @@ def _why_not(stale: bool, no_inject: bool) -> str:
 
 def _start(prepared: Prepared, call: Call, found: Place, reason: str) -> bytes:
     from holdfast.hooks.emit import say
-    from holdfast.hooks.start_lines import START_TOKENS, Told, choose, fitting
+    from holdfast.hooks.start_lines import Told, choose, fitting
 
-    context = Told([], reason) if reason else choose(prepared, found.memory, call.payload, found.branch())
-    reachable_lines = found.reachable(context.lines)
-    if reachable_lines is not context.lines:
-        fitted, dropped = fitting(reachable_lines, START_TOKENS)
+    context = (
+        Told([], reason)
+        if reason
+        else choose(prepared, found.memory, call.payload, found.branch(), host_protocol.is_alone(call.host))
+    )
+    most = _most(call)
+    lines = (
+        context.lines
+        if reason
+        else _with_changes(found.reachable(context.lines), most, prepared, call, found)
+    )
+    if lines is not context.lines:
+        fitted, dropped = fitting(lines, most)
         context = Told(fitted, context.nothing, context.left_out + dropped)
     if sum(len(line) for line, _ in context.lines) > MOST_CONTEXT:
         context = Told([], "the digest is too long")
     rest: dict[str, object] = {"left_out": context.left_out} if context.left_out else {}
     return say(context, call, found, rest)
+
+
+def _most(call: Call) -> int:
+    """The tokens of a start."""
+    from holdfast.hooks import start_lines
+
+    source = start_lines.SOURCES.get(call.text("source"), "startup")
+    if source == "resume":
+        return start_lines.SINCE_TOKENS
+    alone = source == "startup" and host_protocol.is_alone(call.host)
+    return start_lines.ALONE_TOKENS if alone else start_lines.START_TOKENS
+
+
+def _with_changes(
+    lines: list[tuple[str, str]], most: int, prepared: Prepared, call: Call, found: Place
+) -> list[tuple[str, str]]:
+    """The lines of a start with what changed around the session: first when it is resumed, else last, if it fits."""
+    from holdfast.hooks import notices
+    from holdfast.hooks.start_lines import SOURCES, count_tokens
+
+    source = SOURCES.get(call.text("source"), "startup")
+    if source == "resume":
+        return notices.since_it_worked(prepared, call, found) + lines
+    if source == "startup":
+        changed = notices.since_the_last(prepared, call, found)
+        if changed and changed[0][0] in trace.heard(found.memory, call.text("session_id")):
+            return lines
+        if changed and sum(count_tokens(text) for text, _ in lines + changed) <= most:
+            return lines + changed
+    return lines
 
 
 def _prompt(prepared: Prepared, call: Call, found: Place, stale: bool) -> tuple[bytes, bool]:

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 
     Lines = list[tuple[str, str]]  # text and reason
 
-START_TOKENS = 300
-SINCE_TOKENS = 150
-STUMBLE_TOKENS = 100
-OWN_TOKENS = 150
+START_TOKENS = 150
+LEFT_TOKENS = 90  # of them: next steps, and what the last session left
+STUMBLE_TOKENS = 50  # of them: what keeps failing
+ALONE_TOKENS = 350  # in hosts without a hook for prompts
+SINCE_TOKENS = 80  # when a session is resumed
+OWN_TOKENS = 150  # after a compaction
 ROUNDED_S = 1.0  # the client reports times in whole seconds
 TOUCHED_S = 2.0  # Claude Code touches a transcript when it resumes it, just before it calls us
 
@@ -39,7 +41,10 @@ class Told:
         self.tokens = sum(count_tokens(text) for text, _ in lines)
 
 
-def choose(prepared: Prepared, memory: str, payload: dict[str, object], branch: str) -> Told:
+def choose(
+    prepared: Prepared, memory: str, payload: dict[str, object], branch: str, alone: bool = False
+) -> Told:
+    """The lines for a start; `alone`: this host has no hook for prompts."""
     payload_source = payload.get("source")
     source = SOURCES.get(payload_source if isinstance(payload_source, str) else "", "startup")
     session_id = payload.get("session_id")
@@ -49,7 +54,7 @@ def choose(prepared: Prepared, memory: str, payload: dict[str, object], branch: 
         return _compacted(prepared, session, branch)
     if source == "resume":
         return _resumed(prepared, memory, payload, session, branch)
-    lines = prepared.digest("startup", branch)
+    lines = (prepared.digest("alone", branch) if alone else []) or prepared.digest("startup", branch)
     # Some hosts keep the lines of a start only while they run.
     heard = trace.heard(memory, session) if lines and not payload.get("anew") else set()
     new = [line for line in lines if line[0] not in heard]
@@ -66,13 +71,11 @@ def _forget_files(memory: str, session: str) -> None:
 
 def _compacted(prepared: Prepared, session: str, branch: str) -> Told:
     """The compaction removed the earlier lines, so none is left out for having been seen."""
-    stumbles, dropped = fitting(prepared.digest("compact", branch), STUMBLE_TOKENS)
-    open_items, dropped_items = fitting(prepared.own(session), OWN_TOKENS)
-    return Told(
-        stumbles + open_items,
-        "nothing keeps failing here, and this session left nothing open",
-        dropped + dropped_items,
-    )
+    own, dropped = fitting(prepared.own(session), OWN_TOKENS)
+    room = min(STUMBLE_TOKENS, OWN_TOKENS - sum(count_tokens(text) for text, _ in own))
+    stumbles, dropped_stumbles = fitting(prepared.digest("compact", branch), room)
+    nothing = "nothing keeps failing here, and this session settled nothing and left nothing open"
+    return Told(own + stumbles, nothing, dropped + dropped_stumbles)
 
 
 def _resumed(prepared: Prepared, memory: str, payload: dict[str, object], session: str, branch: str) -> Told:

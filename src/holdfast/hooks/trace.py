@@ -347,6 +347,18 @@ def seen(memory: str, call: Call) -> str:
     return os.path.join(memory, SEEN, f"{session_name(call.text('session_id'))}.json")
 
 
+def left_by(memory: str, call: Call) -> str:
+    return os.path.join(memory, SEEN, f"{session_name(call.text('session_id'))}.left")
+
+
+def leave(call: Call, found: Place) -> None:
+    """Records the branch and the commit that a session leaves, which its own commits have moved."""
+    if call.text("session_id") and found.checkout is not None:
+        make_folder(os.path.join(found.memory, SEEN))
+        with open(left_by(found.memory, call), "w", encoding="utf-8", errors="replace") as file:
+            file.write(f"{found.branch()}\n{found.checkout.commit()}\n")
+
+
 def is_time(path: str) -> bool:
     """Whether the last check was long enough ago."""
     try:

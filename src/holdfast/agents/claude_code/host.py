@@ -5,7 +5,7 @@ Tools stand in `~/.claude.json`: for the user, or in the entry of one project, w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,8 @@ class ClaudeCode(json_hooks.HookHost):
     agent = "claude-code"
     title = "Claude Code"
     timeouts = TIMEOUTS
-    matchers: Mapping[str, str] = {"PreToolUse": "Bash|AskUserQuestion"}
+    matchers: Mapping[str, str] = {"PreToolUse": "Bash|AskUserQuestion|Read|Edit|Write"}
+    earlier: Mapping[str, Sequence[str]] = {"PreToolUse": ("Bash|AskUserQuestion",)}
     shared = False
 
     def folder(self, where: Where) -> Path:

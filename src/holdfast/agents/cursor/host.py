@@ -6,7 +6,7 @@ that documentation, so there is none. How long a hook may take is left to Cursor
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,8 @@ class Cursor(HookHost):
     agent = "cursor"
     title = "Cursor"
     timeouts = dict.fromkeys(EVENTS, 0)
-    matchers: Mapping[str, str] = {"postToolUse": "Shell"}
+    matchers: Mapping[str, str] = {"postToolUse": "Shell|Read|Write"}
+    earlier: Mapping[str, Sequence[str]] = {"postToolUse": ("Shell",)}
     new_file = '{\n  "version": 1\n}\n'
 
     def folder(self, where: Where) -> Path:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,11 @@ class Gemini(json_hooks.HookHost):
         "SessionEnd": 10_000,
     }
     # What a hook says before a tool runs does not reach the model; it can change what is asked, and that a person sees.
-    matchers: Mapping[str, str] = {"BeforeTool": "^ask_user$", "AfterTool": "^(run_shell_command|ask_user)$"}
+    matchers: Mapping[str, str] = {
+        "BeforeTool": "^ask_user$",
+        "AfterTool": "^(run_shell_command|ask_user|read_file|replace|write_file)$",
+    }
+    earlier: Mapping[str, Sequence[str]] = {"AfterTool": ("^(run_shell_command|ask_user)$",)}
     beside: Mapping[str, Any] = {}
     asks = True
 

@@ -13,7 +13,7 @@ const LOOKED_UP_MS = 1000 // OpenCode's own answer, which is there at once or ne
 const LEAVING_MS = 2000 // OpenCode waits 5 seconds for everybody when it leaves
 const MOST_OUTPUT = 1 << 20
 const MOST_CALLS = 200
-const TOOLS = { bash: "Bash", shell: "Bash", question: "AskUserQuestion" }
+const TOOLS = { bash: "Bash", shell: "Bash", question: "AskUserQuestion", read: "Read", edit: "Edit", write: "Write" }
 const FENCED = /^\[holdfast ([a-z0-9]{6}): [^\]\n]*\]\n[^]*\n\[\/holdfast \1\]$/
 const TITLE = /^\s*You are a title generator/ // a request that is none of the session's
 

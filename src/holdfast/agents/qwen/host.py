@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,13 @@ class Qwen(Gemini):
         "PreCompact": 5,
         "SessionEnd": 10,
     }
-    # Output of a hook that runs before a tool is dropped, so ours runs after a command failed or a person answered.
+    # Output of a hook that runs before a tool is dropped, so ours runs after a command failed, a person answered or a
+    # file was read.
     matchers: Mapping[str, str] = {
-        "PostToolUse": "^ask_user_question$",
+        "PostToolUse": "^(ask_user_question|read_file|edit|write_file)$",
         "PostToolUseFailure": "^run_shell_command$",
     }
+    earlier: Mapping[str, Sequence[str]] = {"PostToolUse": ("^ask_user_question$",)}
     beside: Mapping[str, Any] = {
         "alwaysLoadTools": True
     }  # without it they are hidden behind a search for tools
