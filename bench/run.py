@@ -33,6 +33,7 @@ BENCHES: dict[str, str | Bench] = {
     "mcp": "bench.mcp:bench_mcp",
     "fingerprints": "bench.fingerprints:bench_fingerprints",
     "prompt_hook": "bench.hooks:bench_prompt_hook",
+    "telling_hook": "bench.telling_hook:bench_telling_hook",
     "claude_overhead": "bench.claude_overhead:bench_claude_overhead",
     "replay_lessons": "bench.replay_lessons:bench_replay_lessons",
     "ledger": "bench.ledger:bench_ledger",

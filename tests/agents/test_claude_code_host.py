@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 import holdfast.hot as hot
 from holdfast.agents.claude_code.host import TIMEOUTS, ClaudeCode
 from holdfast.agents.host_contract import SCOPES, Where, Wired
-from holdfast.agents.json_config import JsonFile, append, parse, remove
+from holdfast.agents.json_config import JsonFile
 from holdfast.agents.json_hooks import with_groups, without_groups
 from holdfast.agents.registry import HOSTS
 from holdfast.cli.run import run_command
 from holdfast.core.errors import ConfigError, HoldfastError
+from holdfast.core.json_text import append, parse, remove
 from holdfast.flows.hosts import host_for, install, plan_install, plan_uninstall, uninstall, wired
 from holdfast.hooks.host_protocol import CAPTURED, MOMENT
 from holdfast.hot import hook_entry

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from holdfast.agents.host_contract import Where
-from holdfast.agents.json_config import parse
 from holdfast.core.errors import ConfigError
+from holdfast.core.json_text import parse
 from holdfast.flows.hosts import host_for, install, plan_install, plan_uninstall, uninstall
 from holdfast.hooks import host_protocol
 from holdfast.store.machine import Machine

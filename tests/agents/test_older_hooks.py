@@ -29,7 +29,7 @@ def aged(agent: str, *roots: Path) -> dict[Path, bytes]:
     now = files_of(*roots)
     for path, data in now.items():
         old = data
-        for event, (first, *_) in host.earlier.items():
+        for event, first in host.earlier.items():
             old = old.replace(quoted(host.matchers[event]), quoted(first))
         if old != data:
             path.write_bytes(old)
@@ -52,13 +52,11 @@ def test_hosts_that_let_a_tool_hook_speak_register_the_tools_for_files() -> None
     for agent in RENEWED:
         host = host_of(agent)
         assert isinstance(host, HookHost)
-        for event, matchers in host.earlier.items():
-            added = host.matchers[event]
-            names = set(added.strip("^$()").split("|"))
-            assert {_TOOLS.get(name, name) for name in names} >= (
-                {"Read", "Write"} if agent == "cursor" else FILE_TOOLS
-            )
-            assert all(set(old.strip("^$()").split("|")) < names for old in matchers), "nothing is lost"
+        for event, old in host.earlier.items():
+            names = set(host.matchers[event].strip("^$()").split("|"))
+            known = {_TOOLS.get(name, name) for name in names}
+            assert known >= ({"Read", "Write"} if agent == "cursor" else FILE_TOOLS)
+            assert set(old.strip("^$()").split("|")) < names, "nothing is lost"
 
 
 @pytest.mark.promise("H1")
@@ -127,7 +125,7 @@ def test_what_an_older_version_installed_is_undone_to_the_byte(
         patch.setattr(
             type(host),
             "matchers",
-            {**host.matchers, **{event: old for event, (old,) in host.earlier.items()}},
+            {**host.matchers, **host.earlier},
         )
         holdfast("install", agent, "--yes", check=0)
     assert "older version" in holdfast("doctor", check=0).stdout
@@ -158,7 +156,7 @@ def test_a_plugin_of_an_older_version_is_a_note_and_made_again(
     good = path.read_bytes()
     host = host_of(agent)
     assert isinstance(host, HookHost)
-    for event, (first, *_) in host.earlier.items():
+    for event, first in host.earlier.items():
         path.write_bytes(good.replace(quoted(host.matchers[event]), quoted(first)))
     assert path.read_bytes() != good
     report = holdfast("doctor", check=0).stdout

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.agents.json_config import parse
 from holdfast.agents.opencode.host import PLUGIN, entry
 from holdfast.core.errors import ConfigError
+from holdfast.core.json_text import parse
 from holdfast.flows.hosts import agents_here, install, plan_install, plan_uninstall, uninstall, wired
 from holdfast.store.machine import Machine
 

@@ -17,6 +17,7 @@ from tests.patience import PATIENCE_S
 import holdfast as package
 from holdfast.briefing.file_pointers import pointers_for, repository_path
 from holdfast.briefing.prepare import prepare
+from holdfast.core import git_files, git_history
 from holdfast.flows.import_sessions import import_into
 from holdfast.knowledge import history
 from holdfast.knowledge.co_change import CoChange, changed_together
@@ -212,6 +213,12 @@ def test_companions_that_git_did_not_tell_in_time_are_asked_for_again(
     slow.chmod(0o755)
     monkeypatch.setattr(history, "_SECONDS", 0.2)
     with monkeypatch.context() as hurried:
+        for module, name in (
+            (git_history, "_LOG_SECONDS"),
+            (git_history, "_SECONDS"),
+            (git_files, "_LOG_SECONDS"),
+        ):
+            hurried.setattr(module, name, 0.2)
         hurried.setenv("PATH", f"{slow.parent}{os.pathsep}{os.environ['PATH']}")
         assert companions() == 0
     monkeypatch.setattr(history, "_SECONDS", PATIENCE_S)

@@ -88,9 +88,13 @@ class World:
         return [line for line in lines if line.startswith("|")][2:]
 
     def captured(self, sessions: int) -> None:
-        """Waits until nothing is left to be done, and counts the sessions in the ledger."""
-        assert wait_until(self._is_settled), self.state()
+        """Waits until nothing is left to be done, and counts the rows in the ledger: a resumed session has two."""
+        self.settled()
         assert len(self.rows()) == sessions, self.state()
+
+    def settled(self) -> None:
+        """Waits until nothing is left to be done."""
+        assert wait_until(self._is_settled), self.state()
 
     def _is_settled(self) -> bool:
         """Some clients never say that a session is over: that is noticed by the next one, or by a command."""

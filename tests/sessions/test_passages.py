@@ -23,7 +23,7 @@ from holdfast.sessions.dialogue import (
     split,
 )
 from holdfast.sessions.passages import LONGEST, MOST, passages_of
-from holdfast.sessions.statement_model import HEADS, SIZE, Scene, hashed, shipped
+from holdfast.sessions.statement_model import HEADS, SIZE, Scene, shipped
 
 ROOT = Path(__file__).parents[2]
 
@@ -150,5 +150,5 @@ def test_the_labels_hold_no_text() -> None:
 def test_a_judgement_is_a_probability() -> None:
     scene = Scene(TEAPOTS)
     for sentence in sentences_of(TEAPOTS):
-        judgement = shipped().judge(hashed(scene.features(sentence)))
-        assert 0 <= judgement.worth <= 1 and 0 <= judgement.agreed <= 1
+        features = scene.features(sentence)
+        assert 0 <= shipped().worth(features) <= 1 and 0 <= shipped().status(features)[1] <= 1

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from holdfast.agents.host_contract import SERVER, BaseHost, Change, Scope, Where, Wired
-from holdfast.agents.json_config import JsonFile, append, host_file, member, remove
+from holdfast.agents.json_config import JsonFile, host_file
 from holdfast.core.errors import ConfigError
 from holdfast.core.git import git_text
+from holdfast.core.json_text import append, member, remove
 from holdfast.core.patterns import lazy_regex
 
 Groups = Mapping[str, dict[str, Any]]
@@ -55,15 +56,10 @@ def missing(value: Mapping[str, Any], wanted: Groups) -> list[str]:
     return [event for event, entry in wanted.items() if ours.get(event) != [entry]] + extra
 
 
-def older(value: Mapping[str, Any], wanted: Groups, earlier: Mapping[str, Sequence[str]]) -> list[str]:
+def older(value: Mapping[str, Any], wanted: Groups, earlier: Mapping[str, str]) -> list[str]:
     """Return the events whose only hook of ours is as an earlier version wrote it: right but for its matcher."""
-    ours = _ours(value)
-    return [
-        event
-        for event, matchers in earlier.items()
-        if event in wanted
-        and any(ours.get(event) == [{**wanted[event], "matcher": matcher}] for matcher in matchers)
-    ]
+    before = {event: {**wanted[event], "matcher": earlier[event]} for event in earlier.keys() & wanted.keys()}
+    return [event for event, groups in _ours(value).items() if event in before and groups == [before[event]]]
 
 
 def _ours(value: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -155,14 +151,14 @@ def keep_out_of_git(where: Where, *names: str) -> tuple[str, ...]:
 
 class HookHost(BaseHost):
     """An agent with hooks in one JSON file and tools in another. `timeouts` are in the host's own unit, by its events;
-    calls of tools other than `matchers` name start no process of ours. `earlier` are the matchers of versions before.
+    calls of tools other than `matchers` name start no process of ours. `earlier` are those of 0.1.0.
     """
 
     agent: str
     title: str
     timeouts: Mapping[str, int]
     matchers: Mapping[str, str] = {}
-    earlier: Mapping[str, Sequence[str]] = {}
+    earlier: Mapping[str, str] = {}
     new_file = ""  # what a file of hooks must begin with
     shared = True  # whether a repository's files may be in git
 
@@ -216,15 +212,15 @@ class HookHost(BaseHost):
         file, wanted = self.hooks(where, scope), self.entries(where.interpreter)
         data = file.data()
         value = file.value(data) if data is not None else {}
-        renewable = tuple(older(value, wanted, self.earlier))
-        absent = [event for event in missing(value, wanted) if event not in renewable]
+        old = tuple(older(value, wanted, self.earlier))
+        wrong = (*missing(value, wanted), *self.also_wrong(where, value))
         return Wired(
             agent=self.agent,
             scope=scope,
             path=file.path,
             installed=mentioned(data),
-            missing=(*absent, *self.also_wrong(where, value)),
-            older=renewable,
+            missing=tuple(name for name in wrong if name not in old),
+            older=old,
         )
 
     def also_wrong(self, where: Where, settings: Mapping[str, Any]) -> tuple[str, ...]:

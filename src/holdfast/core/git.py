@@ -16,8 +16,9 @@ from holdfast.core.reading import text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from subprocess import Popen
+    from threading import Timer
     from typing import IO
 
 MOST_BYTES = 1_000_000
@@ -140,7 +141,10 @@ def start_git(
 
 
 class GitStream:
-    """The output of a long git command, piece by piece. `whole` is True once all of it was read and git succeeded."""
+    """The output of a long git command, piece by piece. `whole` is True once all of it was read and git succeeded.
+
+    Git is stopped once it says nothing for `seconds`: a history of any length may take its time, a stuck disk may not.
+    """
 
     def __init__(
         self, git_dir: str | os.PathLike[str], *arguments: str, seconds: float, stdin: bytes = b""
@@ -153,7 +157,7 @@ class GitStream:
 
     def __iter__(self) -> Iterator[bytes]:
         import subprocess
-        from threading import Thread, Timer
+        from threading import Thread
 
         where = subprocess.PIPE if self._stdin else subprocess.DEVNULL
         try:
@@ -163,19 +167,28 @@ class GitStream:
         assert process.stdout is not None
         if process.stdin is not None:  # by a thread: git answers before it has read everything
             Thread(target=_write_all, args=(process.stdin, self._stdin), daemon=True).start()
-        deadline = Timer(self._seconds, process.kill)  # portable: not every platform can wait for a pipe
-        deadline.daemon = True
-        deadline.start()
+        deadline = _timer(self._seconds, process.kill)  # portable: not every platform can wait for a pipe
         try:
             with process.stdout:
                 while part := os.read(process.stdout.fileno(), 262_144):
+                    deadline.cancel()
                     yield part
+                    deadline = _timer(self._seconds, process.kill)
             self.whole = process.wait() == 0
         finally:
             deadline.cancel()
             if process.poll() is None:
                 process.kill()
             process.wait()
+
+
+def _timer(seconds: float, action: Callable[[], None]) -> Timer:
+    from threading import Timer
+
+    timer = Timer(seconds, action)
+    timer.daemon = True
+    timer.start()
+    return timer
 
 
 def _write_all(pipe: IO[bytes], data: bytes) -> None:

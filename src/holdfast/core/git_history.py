@@ -14,7 +14,7 @@ from holdfast.core.place import find_checkout
 MOST_COMMITS = 300_000  # of one reading; older ones are not read
 MOST_BRANCHES = 200  # besides the default branch, the latest ones
 _MOST_MESSAGE = 40_000  # bytes of one message
-_LOG_SECONDS = 1800.0
+_LOG_SECONDS = 60.0  # without a word
 _SECONDS = 60.0
 _MOST_BYTES = 60_000_000
 _FIELDS = 6

@@ -47,6 +47,7 @@ SECOND = 0.25  # share of the best source's probability that another one needs
 
 LONGEST_LINE = 120  # tokens
 MARK_TOKENS = 16  # of a line's source
+LONGEST_LABEL = 48  # characters of how a session began
 _NEW = 0.35  # share of a passage's words that must be new
 _DAY = 86_400.0
 
@@ -294,20 +295,27 @@ class Telling:
             who = found.who or ("you" if found.kind == "session" else found.id[4:].partition("#")[0])
             mark = f"git {found.id[4:12]}" if found.kind == "commit" else part[0][1]
             texts = [_bare(row[4]) for row in part]
-            label = f"{_bare(found.title)}: " if found.kind != "session" and not lines else ""
-            text = f"{label}{'; '.join(texts)} ({who}, {date}, {mark})"
+            said = "; ".join(texts)
+            label = "" if lines or said.startswith(_bare(found.title)) else f"{_label(found)}: "
+            text = f"{label}{said} ({who}, {date}, {mark})"
             lines.append(TellingLine(text, reason, [row[1] for row in part], found.id))
         return lines[:most]
+
+    def _is_close(self, said: set[str]) -> bool:
+        """Whether a line has words of the prompt that say something: two, or a rare one."""
+        shared = [self.weights[word] for word in said & self.weights.keys()]
+        return sum(shared) >= _RARE
 
     def _passages(self, rows: Sequence[Row], found: Found, budget: int, heard: Collection[str]) -> list[Row]:
         """The passages that say most for their tokens, in the order in which they were said."""
         left = [(row, set(row[6].split(" "))) for row in rows if row[2] == "agreed" and row[1] not in heard]
+        if found.kind == "document":  # its lines are about many things: a version's changes, say
+            left = [one for one in left if self._is_close(one[1])]
         size = len(rows)
         known: set[str] = set()
         chosen: list[Row] = []
         used, room = 0, budget - MARK_TOKENS
-        if found.kind != "session":
-            room -= count_tokens(found.title) + 1
+        room -= count_tokens(_label(found)) + 1
         while left:
             best, value = None, 0.0
             for one in left:
@@ -349,6 +357,17 @@ def _packed(rows: Sequence[Row]) -> list[list[Row]]:
         lines[-1].append(row)
         used += cost
     return lines
+
+
+def _label(found: Found) -> str:
+    """What a source is about: the subject of a commit, the heading of a document, how a session's work began."""
+    title = _bare(found.title)
+    if found.kind != "session":
+        return title
+    if len(title) > LONGEST_LABEL:
+        title = title[:LONGEST_LABEL].rpartition(" ")[0] or title[:LONGEST_LABEL]
+        title = f"{_bare(title)} …"
+    return f'on "{title}"'
 
 
 def _bare(text: str) -> str:

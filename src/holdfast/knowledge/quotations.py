@@ -15,7 +15,7 @@ from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.core.stopwords import FILLER
 from holdfast.core.tokens import count_tokens, cut_to
 from holdfast.sessions.dialogue import Message, Sentence
-from holdfast.sessions.statement_model import Scene, hashed, shipped
+from holdfast.sessions.statement_model import Scene, shipped
 
 MOST_TOKENS = 60
 MOST_QUOTATIONS = 12
@@ -337,7 +337,7 @@ def quotations(
 def worth_of(title: str, text: str) -> float:
     """The probability that a later session should know a text: the model judges it as an answer to its title."""
     scene = Scene((Message(by="user", text=title), Message(by="agent", text=text)))
-    return shipped().worth(hashed(scene.features(Sentence(text, "agent", 1, 0, 1))))
+    return shipped().worth(scene.features(Sentence(text, "agent", 1, 0, 1)))
 
 
 def is_weighty(text: str) -> bool:

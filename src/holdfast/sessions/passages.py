@@ -8,13 +8,12 @@ that was corrected is rejected.
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from msgspec import Struct
+from functools import cached_property
 
 from holdfast.core.tokens import count_tokens, cut_to
-from holdfast.model.memory import Passage, PassageStatus
+from holdfast.model.memory import Passage, PassageKind, PassageStatus
 from holdfast.sessions.dialogue import Message, Sentence, sentences_of
-from holdfast.sessions.statement_model import Judgement, Model, Scene, hashed, shipped, taken_apart
+from holdfast.sessions.statement_model import Model, Scene, shipped, taken_apart
 
 LEAST_WORTH, LEAST_AT_WORK = 0.3, 0.55  # when agents work, less of what is said is worth keeping
 LEAST_AGREED = 0.5
@@ -33,17 +32,42 @@ MOST = 16  # passages of one session
 ASKS = ("?", "？")
 
 
-class _Judged(Struct, frozen=True):
-    sentence: Sentence
-    judgement: Judgement
-    question: str = ""
-    confirmed: bool = True  # a person said it, repeated it or agreed to it
+class _Judged:
+    """A sentence with what the model says of it: asked only where it matters, for that takes time."""
 
-    @property
+    def __init__(self, sentence: Sentence, scene: Scene, model: Model) -> None:
+        self.sentence = sentence
+        self.question = ""
+        self._scene, self._model = scene, model
+
+    @cached_property
+    def _features(self) -> set[int]:
+        return self._scene.features(self.sentence)
+
+    @cached_property
+    def at_most(self) -> float:
+        """What it is worth, whatever its kind."""
+        return self._model.worth(self._features)
+
+    @cached_property
+    def kind(self) -> PassageKind:
+        return self._model.kind(self._features)
+
+    @cached_property
     def worth(self) -> float:
         pasted = self.sentence.by == "user" and self.sentence.of > _PASTED
-        worth = self.judgement.worth * _KINDS.get(self.judgement.kind, _OTHER_KIND)
+        worth = self.at_most * _KINDS.get(self.kind, _OTHER_KIND)
         return worth * _PASTED_WORTH if pasted else worth
+
+    @cached_property
+    def status(self) -> PassageStatus:
+        """What an agent said is agreed only if a person said it, repeated it or agreed to it."""
+        status, agreed = self._model.status(self._features)
+        if self.sentence.by == "user" and status == "proposed":
+            return "agreed"
+        if status == "agreed" and (agreed < LEAST_AGREED or not self._scene.is_confirmed(self.sentence)):
+            return "proposed"
+        return status
 
 
 def passages_of(
@@ -55,15 +79,12 @@ def passages_of(
         sentences = sentences[:40] + sentences[40 - MOST_SENTENCES :]
     model = shipped() if model is None else model
     scene = Scene(dialogue, worked=worked)
-    judged = [
-        _Judged(
-            sentence, model.judge(hashed(scene.features(sentence))), confirmed=scene.is_confirmed(sentence)
-        )
-        for sentence in sentences
-    ]
+    judged = [_Judged(sentence, scene, model) for sentence in sentences]
     questions = _questions(judged)
     kept: list[list[_Judged]] = []
     for one in judged:
+        if worked and not scene.is_confirmed(one.sentence):
+            continue  # a report: nobody has agreed to it
         candidate = _with_question(one, questions, LEAST_AT_WORK if worked else LEAST_WORTH)
         if candidate is None:
             continue
@@ -88,11 +109,11 @@ def _with_question(judged: _Judged, questions: dict[int, str], least: float) -> 
     if sentence.text.endswith(ASKS):
         return None
     if sentence.by == "user" and not sentence.place and len(words.content) < _TERSE:
-        judged = _Judged(sentence, judged.judgement, questions.get(sentence.message - 1, ""))
+        judged.question = questions.get(sentence.message - 1, "")
     if len(words.content) < _FEWEST and not words.numbers and not judged.question and sentence.text.isascii():
         return None
     needed = least * (_LESS_WITH_QUESTION if judged.question else 1.0)
-    return judged if judged.worth >= needed else None
+    return judged if judged.at_most >= needed and judged.worth >= needed else None
 
 
 def _questions(judged: Sequence[_Judged]) -> dict[int, str]:
@@ -109,11 +130,7 @@ def _questions(judged: Sequence[_Judged]) -> dict[int, str]:
         if first == len(said):
             continue
         asked = " ".join(one.sentence.text for one in said[first:])
-        if (
-            first
-            and len(taken_apart(asked).content) < _TERSE_QUESTION
-            and _status(said[first - 1]) == "agreed"
-        ):
+        if first and len(taken_apart(asked).content) < _TERSE_QUESTION and said[first - 1].status == "agreed":
             asked = f"{said[first - 1].sentence.text} {asked}"
         found[number] = cut_to(asked, LONGEST_SUBJECT)
     return found
@@ -126,18 +143,9 @@ def _continues(group: Sequence[_Judged], judged: _Judged) -> bool:
         last.message == new.message
         and new.place == last.place + 1
         and len(group) < _BRIEF
-        and _status(group[-1]) == _status(judged)
+        and group[-1].status == judged.status
         and sum(count_tokens(one.sentence.text) for one in (*group, judged)) <= LONGEST
     )
-
-
-def _status(judged: _Judged) -> PassageStatus:
-    status: PassageStatus = judged.judgement.status
-    if judged.sentence.by == "user" and status == "proposed":
-        return "agreed"
-    if status == "agreed" and (judged.judgement.agreed < LEAST_AGREED or not judged.confirmed):
-        return "proposed"
-    return status
 
 
 def _passage(group: Sequence[_Judged]) -> Passage:
@@ -145,8 +153,8 @@ def _passage(group: Sequence[_Judged]) -> Passage:
     return Passage(
         text=" ".join(one.sentence.text for one in group),
         question=group[0].question,
-        kind=best.judgement.kind,
-        status=_status(best),
+        kind=best.kind,
+        status=best.status,
         by="user" if group[0].sentence.by == "user" else "agent",
         worth=round(100 * best.worth),
     )

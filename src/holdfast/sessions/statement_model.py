@@ -10,6 +10,7 @@ import math
 from array import array
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
+from operator import itemgetter
 from pathlib import Path
 from zlib import crc32
 
@@ -44,15 +45,9 @@ _LENGTHS = (2, 5, 10, 18, 30)
 _MANY = 40  # words of a sentence that are looked at
 _ECHOED = 0.34  # share of an agent's words that the person said before
 _ASSENT = 8  # words of a reply that only agrees
-
-
-class Judgement(Struct, frozen=True, gc=False):
-    """`worth` is the probability that a sentence carries something a later session should know."""
-
-    worth: float
-    kind: PassageKind
-    status: PassageStatus
-    agreed: float
+_REPORT = 12  # sentences from which on an agent's message reports its work: "go on" agrees to none of them
+_BEGINNING = crc32(b"^ ")  # stands before the first word
+_stem = lru_cache(maxsize=20_000)(stem_of)
 
 
 class Words(Struct, frozen=True, gc=False):
@@ -68,7 +63,7 @@ def taken_apart(text: str) -> Words:
     tokens = tuple(_TOKEN.findall(text.lower()))
     numbers = frozenset(token.rstrip(".,:%") for token in tokens if token[0].isdigit())
     words = (token for token in tokens if token[0].isalpha() and len(token) > 2 and token not in ENGLISH)
-    return Words(tokens, frozenset(map(stem_of, words)) | numbers, numbers)
+    return Words(tokens, frozenset(map(_stem, words)) | numbers, numbers)
 
 
 class Scene:
@@ -103,6 +98,8 @@ class Scene:
         """Whether a person said this or agreed in a few words, or the agent repeats what the person said."""
         if sentence.by == "user" or self._messages[sentence.message].approved:
             return True
+        if self._worked and sentence.of > _REPORT:
+            return False
         words = taken_apart(sentence.text)
         said = self._said[sentence.message]
         if words.content and len(words.content & said) >= _ECHOED * len(words.content):
@@ -113,24 +110,30 @@ class Scene:
         answer = self._messages[reply].text
         return len(answer.split()) <= _ASSENT and not self._asked[reply]
 
-    def features(self, sentence: Sentence) -> Iterator[str]:
-        """The features of a sentence, as text; the model hashes them."""
-        by, number = sentence.by[0], sentence.message
+    def features(self, sentence: Sentence) -> set[int]:
+        """The features of a sentence, hashed. Each is a short text, such as `uw` and a word that the user says."""
+        by = sentence.by[0]
         words = taken_apart(sentence.text)
-        tokens = [_folded(token) for token in words.tokens[:_MANY]]
+        tokens = [_token(token) for token in words.tokens[:_MANY]]
+        found = {_hash(feature) for feature in self._texts(by, sentence, words)}
+        said, begin = crc32(f"{by}w".encode()), crc32(f"{by}f".encode())
+        after = _BEGINNING
+        for token in tokens:
+            found.add(crc32(token.text, said))
+            found.add(token.said)
+            found.add(crc32(token.text, after))
+            after = token.after
+        for token in tokens[:2]:
+            found.add(crc32(token.text, begin))
+        found.add(crc32(tokens[-1].text if tokens else b"", crc32(f"{by}e".encode())))
+        return {feature & (SIZE - 1) for feature in found}
+
+    def _texts(self, by: str, sentence: Sentence, words: Words) -> Iterator[str]:
+        """The features other than words."""
         yield "bias"
-        yield f"{by}"
+        yield by
         if self._worked:
             yield f"{by}worked"
-        previous = "^"
-        for token in tokens:
-            yield f"{by}w{token}"
-            yield f"w{token}"
-            yield f"{previous} {token}"
-            previous = token
-        for token in tokens[:2]:
-            yield f"{by}f{token}"
-        yield f"{by}e{tokens[-1] if tokens else ''}"
         for token in sentence.heading.split()[:6]:
             yield f"h{token}"
         if sentence.heading:
@@ -139,7 +142,7 @@ class Scene:
             yield f"{by}item"
         yield from self._form(by, sentence, words)
         yield from self._place(by, sentence)
-        yield from self._around(by, number, words)
+        yield from self._around(by, sentence.message, words)
 
     def _form(self, by: str, sentence: Sentence, words: Words) -> Iterator[str]:
         yield f"{by}length{sum(len(words.tokens) > limit for limit in _LENGTHS)}"
@@ -193,11 +196,30 @@ class Scene:
             yield f"plan approved {self._messages[number].approved}"
 
 
+class Token(Struct, frozen=True, gc=False):
+    """A word as it is hashed, alone and before another one."""
+
+    text: bytes
+    said: int
+    after: int
+
+
+@lru_cache(maxsize=20_000)
+def _token(token: str) -> Token:
+    text = _folded(token).encode("utf-8", "replace")
+    return Token(text, crc32(text, crc32(b"w")), crc32(text + b" "))
+
+
+@lru_cache(maxsize=20_000)
+def _hash(feature: str) -> int:
+    return crc32(feature.encode("utf-8", "replace"))
+
+
 @lru_cache(maxsize=20_000)
 def _folded(token: str) -> str:
     if token[0].isdigit():
         return f"0{min(len(token), 4)}"
-    return stem_of(token) if len(token) > 3 else token
+    return _stem(token) if len(token) > 3 else token
 
 
 def _level(some: frozenset[str], others: frozenset[str]) -> int:
@@ -205,10 +227,6 @@ def _level(some: frozenset[str], others: frozenset[str]) -> int:
         return -1
     share = len(some & others) / len(some)
     return 0 if not share else 1 if share < 0.34 else 2 if share < 0.67 else 3
-
-
-def hashed(features: Iterator[str]) -> set[int]:
-    return {crc32(feature.encode("utf-8", "replace")) & (SIZE - 1) for feature in features}
 
 
 class Model:
@@ -228,21 +246,18 @@ class Model:
     def worth(self, features: set[int]) -> float:
         return 1 / (1 + math.exp(-max(-50.0, min(50.0, self._sum("carries", features)))))
 
-    def judge(self, features: set[int]) -> Judgement:
-        kind = max(KINDS, key=lambda head: self._sum(head, features))
+    def kind(self, features: set[int]) -> PassageKind:
+        return max(KINDS, key=lambda head: self._sum(head, features))
+
+    def status(self, features: set[int]) -> tuple[PassageStatus, float]:
+        """The likeliest status, and the probability of `agreed`."""
         sums = {head: self._sum(head, features) for head in STATUSES}
-        status = max(STATUSES, key=lambda head: sums[head])
         total = sum(math.exp(min(value, 50.0)) for value in sums.values())
-        return Judgement(
-            self.worth(features),
-            kind,
-            status,
-            math.exp(min(sums["agreed"], 50.0)) / total,
-        )
+        return max(STATUSES, key=lambda head: sums[head]), math.exp(min(sums["agreed"], 50.0)) / total
 
     def _sum(self, head: str, features: set[int]) -> float:
-        row = self._rows[head]
-        return sum(row[feature] for feature in features) / SCALE
+        weights: tuple[int, ...] = itemgetter(*features)(self._rows[head])
+        return sum(weights) / SCALE
 
 
 @cache

@@ -5,7 +5,7 @@ Tools stand in `~/.claude.json`: for the user, or in the entry of one project, w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ class ClaudeCode(json_hooks.HookHost):
     title = "Claude Code"
     timeouts = TIMEOUTS
     matchers: Mapping[str, str] = {"PreToolUse": "Bash|AskUserQuestion|Read|Edit|Write"}
-    earlier: Mapping[str, Sequence[str]] = {"PreToolUse": ("Bash|AskUserQuestion",)}
+    earlier: Mapping[str, str] = {"PreToolUse": "Bash|AskUserQuestion"}
     shared = False
 
     def folder(self, where: Where) -> Path:

@@ -5,7 +5,7 @@ For one repository: hooks in its local settings, which are one person's, and too
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ class Copilot(HookHost):
     title = "GitHub Copilot CLI"
     timeouts = TIMEOUTS
     matchers: Mapping[str, str] = {"preToolUse": "bash|ask_user|view|edit|create"}
-    earlier: Mapping[str, Sequence[str]] = {"preToolUse": ("bash|ask_user",)}
+    earlier: Mapping[str, str] = {"preToolUse": "bash|ask_user"}
     new_file = '{\n  "version": 1\n}\n'
 
     def folder(self, where: Where) -> Path:

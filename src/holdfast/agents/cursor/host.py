@@ -6,7 +6,7 @@ that documentation, so there is none. How long a hook may take is left to Cursor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ class Cursor(HookHost):
     title = "Cursor"
     timeouts = dict.fromkeys(EVENTS, 0)
     matchers: Mapping[str, str] = {"postToolUse": "Shell|Read|Write"}
-    earlier: Mapping[str, Sequence[str]] = {"postToolUse": ("Shell",)}
+    earlier: Mapping[str, str] = {"postToolUse": "Shell"}
     new_file = '{\n  "version": 1\n}\n'
 
     def folder(self, where: Where) -> Path:

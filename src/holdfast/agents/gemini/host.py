@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ from holdfast import __version__
 from holdfast.agents import json_hooks
 from holdfast.agents import slash_commands as slash
 from holdfast.agents.host_contract import SERVER, Change, Commands, Host, Scope, Where
-from holdfast.agents.json_config import JsonFile, followed, parse
+from holdfast.agents.json_config import JsonFile, followed
 from holdfast.agents.json_hooks import keep_out_of_git
+from holdfast.core.json_text import parse
 
 KEYS = ("mcpServers", SERVER)
 TRUSTED = ("TRUST_FOLDER", "TRUST_PARENT")
@@ -29,9 +30,8 @@ class Gemini(json_hooks.HookHost):
     agent = "gemini"
     title = "Gemini CLI"
     own = ".gemini"
-    timeouts: Mapping[
-        str, int
-    ] = {  # milliseconds; PreCompress comes before every request, so it is not listened to
+    # Milliseconds. PreCompress comes before every request, so it is not listened to.
+    timeouts: Mapping[str, int] = {
         "SessionStart": 5_000,
         "BeforeAgent": 5_000,
         "BeforeTool": 5_000,
@@ -44,7 +44,7 @@ class Gemini(json_hooks.HookHost):
         "BeforeTool": "^ask_user$",
         "AfterTool": "^(run_shell_command|ask_user|read_file|replace|write_file)$",
     }
-    earlier: Mapping[str, Sequence[str]] = {"AfterTool": ("^(run_shell_command|ask_user)$",)}
+    earlier: Mapping[str, str] = {"AfterTool": "^(run_shell_command|ask_user)$"}
     beside: Mapping[str, Any] = {}
     asks = True
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +30,8 @@ class Qwen(Gemini):
         "PostToolUse": "^(ask_user_question|read_file|edit|write_file)$",
         "PostToolUseFailure": "^run_shell_command$",
     }
-    earlier: Mapping[str, Sequence[str]] = {"PostToolUse": ("^ask_user_question$",)}
-    beside: Mapping[str, Any] = {
-        "alwaysLoadTools": True
-    }  # without it they are hidden behind a search for tools
+    earlier: Mapping[str, str] = {"PostToolUse": "^ask_user_question$"}
+    beside: Mapping[str, Any] = {"alwaysLoadTools": True}  # else they are hidden behind a search for tools
     asks = False
 
     def folder(self, where: Where) -> Path:
