@@ -293,7 +293,10 @@ def with_sessions(folder: Path, sessions: int = 1_000) -> tuple[Path, dict[str, 
     prepare(machine, project)
     seconds = time.perf_counter() - start
     topic = 7
-    prompt = f"Fix the {words[topic]} {words[topic + 1]} handling: " + " ".join(words[topic::61][:60])
+    path = f"{words[7 * topic + 500]}_{words[7 * topic + 900]}.py"  # of a session that was about this
+    prompt = f"Fix the {words[topic]} {words[topic + 1]} handling in {path}: " + " ".join(
+        words[topic::61][:60]
+    )
     return repo, env, project, prompt, seconds
 
 

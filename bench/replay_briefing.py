@@ -1,6 +1,6 @@
 """The whole briefing in the replay of ../shared/eval: start, first prompt and later prompts, beside the baselines.
 
-    python -m bench.replay_briefing CORPUS… [--way whole | hook | bars | LEAST] [--branch]
+    python -m bench.replay_briefing CORPUS… [--way whole | hook | LEAST] [--branch]
 
 from the repository, with ../shared beside it.
 

@@ -3,15 +3,12 @@
 `replay.py eval CORPUS --per-prompt --provider 'python -m bench.replay_provider [WAY]'`, run from the repository. WAY:
 
 - `hook` (default): what the prompt hook would say, by its own code (`hooks/prompt.py`) over the tables that are
-  prepared for it: class, bars, 200 tokens a prompt and 1,200 a session. Only the earlier prompts come from the request
+  prepared for it, with its bars and budgets. Only the earlier prompts come from the request
   instead of the session's record, which does not exist in a replay, and so do no files it touched.
 - `whole`: the start as well: what keeps failing and the commands in use, as the start hook has them, before the first
   prompt's lessons and files; together within the budget, of which what fails has three tenths (the product has a
   budget for each). What is open and next is left out: replay has no such targets. A session is taken to have heard at
   its start what was said there.
-- `bars`: the same bars whatever the class of the prompt.
-- `files`: file pointers alone, whatever the class: at a first prompt those that are likely enough to be more precise
-  than BM25's files and commands together, at a later one all that the budget holds.
 - a number: every file with at least this chance; 0 fills the budget.
 
 Replay counts a file where the first prompt's answer names it or that of the very prompt under which it is edited. So a
@@ -36,13 +33,12 @@ from holdfast.briefing.prompt import as_prompt
 from holdfast.briefing.start import briefings_of
 from holdfast.core.tokens import count_tokens
 from holdfast.flows.import_sessions import import_into
-from holdfast.hooks.prompt import FIRST_BAR, LATER_BAR, MOST_TOKENS, Heard
+from holdfast.hooks.prompt import MOST_TOKENS, Heard
 from holdfast.hooks.ranking import path_lines
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
 START_SHARE = 0.3  # what findings.md gives to stumbles
-SURE = 0.16  # the chance from which on files alone are used more often than what BM25 says
 ONCE = bool(os.environ.get("ONCE"))
 
 
@@ -74,8 +70,6 @@ def answer(request: dict[str, object], way: str) -> str:
         said = as_prompt(machine, project, prompt, earlier=earlier, heard=heard, budget=left, branch=branch)
         lines, files, tokens = [*start, *(line for line, _ in said.lines)], said.files, said.tokens
     else:
-        first, later = {"bars": (FIRST_BAR, LATER_BAR), "files": (SURE, 0.0)}.get(way) or (float(way),) * 2
-        least = later if turn else first
         budget = int(str(request["budget_tokens"]))
         found = pointers_for(
             machine,
@@ -84,7 +78,7 @@ def answer(request: dict[str, object], way: str) -> str:
             budget=budget,
             earlier=earlier,
             said=heard.files,
-            least=least,
+            least=float(way),
             branch=branch,
         )
         files, tokens = [pointer.path for pointer in found], 0

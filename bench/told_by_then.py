@@ -4,7 +4,7 @@ replay.py asks at the prompts that matter only, counts what was said at the firs
 which a file is edited, and counts precision at first prompts. A hook is asked at every prompt and says a file once; so
 here every prompt up to the last that matters is asked, and a file counts as told from then on. BM25 is asked likewise.
 
-    python -m bench.told_by_then CORPUS [hook | bars | LEAST ...]        run from the repository, with ../shared beside it
+    python -m bench.told_by_then CORPUS [hook | LEAST ...]        run from the repository, with ../shared beside it
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def test_as_a_prompt_it_says_what_the_hook_says_and_why_nothing(shop: Prompted) 
     assert said.text.split("\n") == shop.asked(VOUCHER, session_id="one")
     assert {line.kind for line in said.lines} == {"file"} and said.tokens <= said.budget
     silent = recall_as_prompt(shop.machine, shop.project, "thanks!")
-    assert silent.lines == () and "not work on code" in silent.nothing
+    assert silent.lines == () and "shares a word" in silent.nothing
     heard = recall_as_prompt(shop.machine, shop.project, VOUCHER, session="one")
     assert heard.lines == () and recall_as_prompt(shop.machine, shop.project, VOUCHER).lines
 

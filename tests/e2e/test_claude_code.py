@@ -195,4 +195,4 @@ def test_a_prompt_is_told_the_files_of_like_work_once_and_small_talk_nothing(
     prompts = [entry for entry in world.why() if entry["event"] == "UserPromptSubmit"]
     assert [entry["session"] for entry in prompts[:2]] == [first, second]
     assert prompts[1]["files"] == ["shop/refunds.py"]
-    assert "not work on code" in world.holdfast("why").stdout
+    assert "shares a word with the prompt" in world.holdfast("why").stdout

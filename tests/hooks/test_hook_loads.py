@@ -32,7 +32,7 @@ HEAVY = {
 EVERY = {"hook", "respond", "host_protocol", "place", "trace", "bare_json", "prepared", "reading"}
 JUDGED = {"classify", "classify_words", "classify_sentence", "classify_orders"}
 SILENT = EVERY | JUDGED | {"prompt", "start_lines", "words", "emit", "fence", "patterns"}
-POINTED = SILENT | {"lesson_lines", "postings", "ranking"}
+POINTED = SILENT | {"lesson_lines", "postings", "offers", "relevance", "ranking"}
 SCRIPT = """
 import io, os, sys
 before = set(sys.modules)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from holdfast.briefing.file_pointers import write_postings
 from holdfast.hooks.postings import Postings
-from holdfast.hooks.ranking import named_files, rank, said_names
+from holdfast.hooks.ranking import rank
+from holdfast.hooks.relevance import named_files, numbers_in, said_names
 from holdfast.knowledge.co_change import CoChange
 from holdfast.model.memory import PointerSession
 
@@ -86,3 +87,19 @@ def test_a_named_file_comes_first_whatever_else_is_known_of_the_prompt() -> None
 def test_any_prompt_can_be_looked_at(prompt: str) -> None:
     assert all(name in prompt for name in said_names(prompt))
     named_files(postings(), prompt, ())
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("review #12", ["#12"]),
+        ("review PR 12, then PR#13 and (#14).", ["#12", "#13", "#14"]),
+        ("see https://git.example/me/shop/pull/15#note and /issues/16", ["#15"]),
+        ("see https://git.example/me/other/pull/15", []),
+        ("rename all 12 files, see commit #deadbee", []),
+    ],
+)
+def test_numbers_of_changes_are_recognised_and_other_numbers_are_not(
+    prompt: str, expected: list[str]
+) -> None:
+    assert numbers_in(prompt, "shop") == expected

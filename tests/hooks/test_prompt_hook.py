@@ -24,19 +24,19 @@ from holdfast.core.tokens import count_tokens
 from holdfast.flows.facts import add_fact
 from holdfast.flows.import_sessions import import_into
 from holdfast.flows.questions import decide
-from holdfast.hooks.prompt import (
-    FIRST_BAR,
-    HEADING,
-    LATER_BAR,
-    MOST_IN_SESSION,
-    MOST_LATER,
-    MOST_TOKENS,
-    Heard,
-)
+from holdfast.hooks.offers import BAR, HEADING
+from holdfast.hooks.prompt import MOST_IN_SESSION, MOST_LATER, MOST_TOKENS, Heard
 from holdfast.model.events import FileTouch
+from holdfast.model.lesson import Ran
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.machine import Machine
 from holdfast.store.switches import switch
+
+
+def git(root: Path, *words: str) -> None:
+    who = ("-c", "user.name=x", "-c", "user.email=x@example.com")
+    subprocess.run(["git", "-C", str(root), *who, *words], check=True, capture_output=True)
+
 
 DEMO = Path(package.__file__).parent / "demo_sessions"
 VOUCHER = "Fix the refund: its total ignores the voucher"
@@ -65,6 +65,12 @@ class Prompted(Enabled):
         prompts = (prompt,)
         record = replace(self.sample, session=session, started=at, cwd=str(self.root), files=touched)
         store.put_record(replace(record, prompts=prompts, goal=prompt, final_message="", commands=()))
+        store.close()
+
+    def ran(self, session: str, *commands: Ran) -> None:
+        store = CaptureStore(self.project.capture)
+        record = next(record for record in store.all_records() if record.session == session)
+        store.put_record(replace(record, experience=replace(record.experience, commands=commands)))
         store.close()
 
     def made_ready(self) -> None:
@@ -103,26 +109,42 @@ def test_small_talk_commands_and_questions_are_told_nothing(shop: Prompted, prom
 
 
 @pytest.mark.promise("R8")
-def test_a_question_amid_work_is_told_files_and_one_that_begins_a_session_is_not(shop: Prompted) -> None:
-    question = "does the refund total have tests that name the voucher?"
-    assert shop.asked(question, session_id="asks only") == []
-    shop.ask("Fix the wrong currency sign of invoices", session_id="works")
-    assert "shop/refunds.py" in shop.asked(question, session_id="works")
-    assert shop.asked("what is the capital of France?", session_id="works") == []
-
-
-def test_a_question_is_told_no_lesson_and_no_fact_even_amid_work(shop: Prompted) -> None:
-    shop.ask("Fix the wrong currency sign of invoices", session_id="works")
-    told = shop.asked("does the refund total have tests that name the voucher?", session_id="works")
-    assert told[0] == HEADING
+def test_a_question_about_this_repository_is_told_files_and_no_lesson_and_another_is_told_nothing(
+    shop: Prompted,
+) -> None:
+    told = shop.asked("does the refund total have tests that name the voucher?")
+    assert told[0] == HEADING and "shop/refunds.py" in told
+    assert shop.asked("write a haiku about the currency of the rain in Kyoto", session_id="another") == []
 
 
 @pytest.mark.promise("R8")
-def test_the_branch_that_is_checked_out_speaks_for_the_files_of_sessions_on_it(shop: Prompted) -> None:
-    prompt = "Fix the sign"
-    assert shop.asked(prompt, session_id="one") == [HEADING, "shop/invoices.py"]
-    (shop.root / ".git" / "HEAD").write_text("ref: refs/heads/fix/refund-voucher-total\n", encoding="utf-8")
-    assert "shop/refunds.py" in shop.asked(prompt, session_id="two")
+def test_a_prompt_that_says_nothing_specific_is_told_what_its_branch_changes(shop: Prompted) -> None:
+    git(shop.root, "add", "--all")
+    git(shop.root, "commit", "--quiet", "-m", "All of it")
+    git(shop.root, "switch", "--quiet", "-c", "fix/refunds")
+    for path, text in (("shop/refunds.py", "committed\n"), ("mail/newsletter.py", "not committed\n")):
+        (shop.root / path).write_text(text, encoding="utf-8")
+        if text == "committed\n":
+            git(shop.root, "commit", "--quiet", "--all", "-m", "Refunds")
+    shop.made_ready()
+    assert shop.asked("review the changes of this branch") == [
+        HEADING,
+        "mail/newsletter.py",
+        "shop/refunds.py",
+    ]
+    assert "changed on this branch" in shop.last().lines[1].reason
+    assert shop.asked("write a haiku about cherry blossoms in Kyoto", session_id="another") == []
+
+
+@pytest.mark.promise("R8")
+def test_a_prompt_that_names_the_number_of_a_change_is_told_its_files(shop: Prompted) -> None:
+    for number, path in ((12, "shop/refunds.py"), (13, "mail/newsletter.py")):
+        git(shop.root, "add", path)
+        git(shop.root, "commit", "--quiet", "-m", f"Change something (#{number})")
+    shop.worked("s4", "Commit it")  # what did not change since the last session is not worked out again
+    shop.made_ready()
+    assert shop.asked("review PR #13 again") == [HEADING, "mail/newsletter.py"]
+    assert "#13" in shop.last().lines[1].reason
 
 
 @pytest.mark.promise("R8")
@@ -199,21 +221,19 @@ def test_what_the_session_has_touched_itself_it_knows(shop: Prompted) -> None:
     assert shop.asked(VOUCHER) == [HEADING, "tests/test_refunds.py"]
 
 
-def test_a_later_prompt_that_says_little_goes_by_the_ones_before_it(shop: Prompted) -> None:
-    shop.worked(SESSION, "The refund total ignores the voucher")
+def test_a_later_prompt_is_told_files_only_when_it_moves_to_another_topic(shop: Prompted) -> None:
+    shop.worked(SESSION, "Invoices show the wrong currency sign")
     shop.made_ready()
-    assert shop.ask("now implement it for gift cards as well", session_id="another").printed == b""
-    assert "shop/refunds.py" in shop.asked("now implement it for gift cards as well")
-
-
-def test_a_first_prompt_needs_surer_files_than_a_later_one() -> None:
-    assert pytest.approx(5 * LATER_BAR) == FIRST_BAR, "by what files under either cost (hooks/prompt.py)"
+    assert shop.asked("and now the sign of the currency on the other invoices") == []
+    assert "goes on" in shop.last().nothing
+    assert "shop/refunds.py" in shop.asked("The refund total ignores the voucher")
 
 
 def test_a_first_prompt_costs_225_tokens_at_most_a_later_one_120_and_a_session_800(shop: Prompted) -> None:
-    for number in range(200):
-        words = f"voucher{number // 40} refund total"
-        shop.worked(f"many{number}", words, f"shop/deep/er/folder{number}/a_rather_long_name_{number}.py")
+    for number in range(20):
+        words = f"voucher{number // 4} refund total"
+        names = [f"shop/deep/er/folder{number // 4}/a_rather_long_name_{n}.py" for n in range(40)]
+        shop.worked(f"many{number}", words, *names)
     shop.made_ready()
     spent = 0
     for number in range(40):
@@ -291,9 +311,9 @@ def test_why_shows_what_a_prompt_was_told_and_why_another_was_told_nothing(shop:
     assert [line.text for line in told.lines][1] == "shop/refunds.py"
     assert "edited in 1 of 3 sessions" in told.lines[1].reason and "refund" in told.lines[1].reason
     shop.ask("thanks!")
-    assert "not work on code" in shop.last().nothing
-    shop.ask("Fix the haiku about autumn rain")
-    assert "likely enough" in shop.last().nothing
+    assert "shares a word" in shop.last().nothing
+    shop.ask("Fix the haiku about the total of the autumn rain in Kyoto", session_id="another")
+    assert "something else" in shop.last().nothing
 
 
 @pytest.mark.promise("H3")
@@ -337,7 +357,7 @@ def test_a_prompt_leaves_no_envelope_and_no_word_of_itself(shop: Prompted) -> No
 def test_the_hook_the_command_and_the_application_rank_alike(shop: Prompted) -> None:
     hook = shop.asked(VOUCHER)[1:]
     assert as_prompt(shop.machine, shop.project, VOUCHER).files == hook
-    ranked = pointers_for(shop.machine, shop.project, VOUCHER, least=FIRST_BAR)
+    ranked = pointers_for(shop.machine, shop.project, VOUCHER, least=BAR)
     assert [pointer.path for pointer in ranked] == hook
 
 
@@ -373,3 +393,22 @@ def test_a_prompt_loads_nothing_but_the_standard_library_and_hot(shop: Prompted)
     assert "holdfast.hooks.ranking" in loaded
     assert {name for name in loaded if not name.startswith(("holdfast.hooks", "holdfast.core"))} == set()
     assert not {"dataclasses", "typing", "inspect", "pathlib", "msgspec"} & set(done.stdout.decode().split())
+
+
+@pytest.mark.promise("R8")
+def test_a_first_prompt_is_told_the_commands_that_sessions_here_run_in_one_line(shop: Prompted) -> None:
+    ran = (
+        Ran(command="make check", purpose="test", worked=1),
+        Ran(command="make docs", purpose="build", worked=1),
+    )
+    for session in ("s1", "s2", "s3"):
+        shop.ran(session, *ran)
+    shop.made_ready()
+    told = shop.asked(VOUCHER)
+    assert told[0] == "Commands here: `make check` · `make docs`" and told[1] == HEADING
+    assert "3 of 3 sessions" in shop.last().lines[0].reason
+    assert shop.asked(f"{VOUCHER}, `make check` fails", session_id="named")[0] == "Commands here: `make docs`"
+    assert shop.asked("write a haiku about the rain in Kyoto", session_id="another") == []
+    (shop.root / "CLAUDE.md").write_text("Run `make check` and `make docs`.\n", encoding="utf-8")
+    shop.made_ready()
+    assert shop.asked(VOUCHER, session_id="guided")[0] == HEADING

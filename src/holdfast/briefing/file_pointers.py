@@ -9,15 +9,17 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from holdfast.briefing.told_index import weight_of
 from holdfast.core.fence import wrap
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import is_checkout
 from holdfast.core.stopwords import ENGLISH
 from holdfast.core.words import LONGEST_PROMPT, branch_words, command_in, name_words, words
 from holdfast.guard.hidden_text import has_hidden
+from holdfast.hooks.offers import is_file
 from holdfast.hooks.postings import QUARTERS, Postings
-from holdfast.hooks.prompt import is_file
-from holdfast.hooks.ranking import fitting, named_files, rank
+from holdfast.hooks.ranking import fitting, rank
+from holdfast.hooks.relevance import named_files
 from holdfast.knowledge.co_change import CoChange, changed_together
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import Pointer, PointerSession
@@ -33,9 +35,10 @@ _REMEMBERED = 30  # sessions that may continue, whose prompts are stored one by 
 _EARLIER = 8  # prompts of each
 
 TABLES = {
-    "asked_meta": """CREATE TABLE asked_meta (empty TEXT NOT NULL, lengths BLOB NOT NULL, files INTEGER NOT NULL,
-        written REAL NOT NULL)""",
+    "asked_meta": """CREATE TABLE asked_meta (empty TEXT NOT NULL, lengths BLOB NOT NULL, openings BLOB NOT NULL,
+        files INTEGER NOT NULL, written REAL NOT NULL)""",
     "word": "CREATE TABLE word (word TEXT PRIMARY KEY, sessions BLOB NOT NULL) WITHOUT ROWID",
+    "opening": "CREATE TABLE opening (word TEXT PRIMARY KEY, sessions BLOB NOT NULL) WITHOUT ROWID",
     "asked": "CREATE TABLE asked (number INTEGER PRIMARY KEY, session TEXT NOT NULL UNIQUE, files BLOB NOT NULL)",
     "file": """CREATE TABLE file (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, words TEXT NOT NULL,
         named TEXT NOT NULL, sessions BLOB NOT NULL, written INTEGER NOT NULL)""",
@@ -43,6 +46,8 @@ TABLES = {
     "together": """CREATE TABLE together (path TEXT NOT NULL, other TEXT NOT NULL, often REAL NOT NULL,
         PRIMARY KEY (path, other)) WITHOUT ROWID""",
     "alone": "CREATE TABLE alone (sha TEXT PRIMARY KEY, path TEXT NOT NULL) WITHOUT ROWID",
+    "numbered": """CREATE TABLE numbered (number TEXT NOT NULL, path TEXT NOT NULL, PRIMARY KEY (number, path))
+        WITHOUT ROWID""",
     "earlier": """CREATE TABLE earlier (session TEXT NOT NULL, position INTEGER NOT NULL, words TEXT NOT NULL,
         PRIMARY KEY (session, position)) WITHOUT ROWID""",
 }
@@ -73,8 +78,9 @@ def write_postings(
         db.execute("INSERT INTO asked VALUES (?, ?, ?)", (number, session.session, files.tobytes()))
     written = _written(ordered, ids)
     average = sum(map(len, written.values())) / max(len(written), 1)
-    meta = (" ".join(sorted(ENGLISH)), lengths.tobytes(), len(ids), average)
-    db.execute("INSERT INTO asked_meta VALUES (?, ?, ?, ?)", meta)
+    openings = _write_openings(db, ordered)
+    meta = (" ".join(sorted(ENGLISH)), lengths.tobytes(), openings.tobytes(), len(ids), average)
+    db.execute("INSERT INTO asked_meta VALUES (?, ?, ?, ?, ?)", meta)
     db.executemany(
         "INSERT INTO word VALUES (?, ?)", ((word, postings.tobytes()) for word, postings in holding.items())
     )
@@ -102,7 +108,24 @@ def write_postings(
         ),
     )
     db.executemany("INSERT INTO alone VALUES (?, ?)", changes.alone.items())
+    rows = ((number, path) for number, files in changes.numbered.items() for path in sorted(files))
+    db.executemany("INSERT INTO numbered VALUES (?, ?)", rows)
     _write_earlier(db, ordered[-_REMEMBERED:])
+
+
+def _write_openings(db: sqlite3.Connection, sessions: Sequence[PointerSession]) -> array[float]:
+    """Writes which sessions' first prompts contain a word; returns how much each of these prompts says."""
+    opening: dict[str, array[int]] = defaultdict(lambda: array("I"))
+    weights = array("f")
+    for number, session in enumerate(sessions):
+        first = dict.fromkeys(prompt_words(session.prompts[0])) if session.prompts else {}
+        weights.append(sum(weight_of(word) for word in first))
+        for word in first:
+            opening[word].append(number)
+    db.executemany(
+        "INSERT INTO opening VALUES (?, ?)", ((word, numbers.tobytes()) for word, numbers in opening.items())
+    )
+    return weights
 
 
 def _counts(session: PointerSession, path_words: dict[str, list[str]]) -> dict[str, float]:

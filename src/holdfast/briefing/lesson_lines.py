@@ -118,9 +118,9 @@ def strong_rules(machine: Machine, told: CountedLessons, instructions: str = "")
 
 def write_lessons(
     db: sqlite3.Connection, machine: Machine, project: Project, before: Path | None, instructions: str
-) -> None:
+) -> Set[str]:
     """Writes the tables. `instructions` is the text of the agent's own files, flat and in lower case: rules in it are
-    left out."""
+    left out. Returns the rules that must not be injected."""
     db.executescript(SCHEMA)
     counted = count_lessons(machine, project)
     rules = list(_rules(machine, counted, instructions))[:MOST_RULES]
@@ -149,6 +149,7 @@ def write_lessons(
         )
         db.execute("INSERT INTO lesson VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
     _write_stamps(db, str(project.root), places, before)
+    return counted.silenced
 
 
 def _rules(machine: Machine, told: CountedLessons, instructions: str) -> Iterator[Rule]:

@@ -6,8 +6,10 @@ import math
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
+from holdfast.briefing.command_lines import USUAL, write_commands, write_usual
 from holdfast.briefing.file_pointers import TABLES, pointer_sessions, prompt_words, write_postings
 from holdfast.briefing.lesson_lines import flat, instructions, write_lessons
 from holdfast.briefing.projects import naming
@@ -17,7 +19,6 @@ from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import is_checkout
 from holdfast.core.tokens import count_tokens
 from holdfast.hooks.prompt import (
-    AT_WORK,
     CLASSED,
     FACT_TOKENS,
     MOST_TOKENS,
@@ -27,6 +28,7 @@ from holdfast.hooks.prompt import (
     class_of,
     heard_by,
 )
+from holdfast.knowledge.branch_files import branch_files
 from holdfast.knowledge.co_change import CoChange, changed_together
 from holdfast.lessons.commands import is_default, of_one_machine
 from holdfast.memory.merge import is_passing
@@ -37,10 +39,13 @@ from holdfast.store.machine import Machine
 from holdfast.store.project import Project, branch_of
 
 SCHEMA = """CREATE TABLE prompt_fact (project TEXT NOT NULL, text TEXT NOT NULL, reason TEXT NOT NULL,
-    words TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (project, text)) WITHOUT ROWID;"""
+    words TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (project, text)) WITHOUT ROWID;
+CREATE TABLE branch_file (branch TEXT NOT NULL, path TEXT NOT NULL, PRIMARY KEY (branch, path)) WITHOUT ROWID;"""
+MOST_BRANCH_FILES = 200
+_COPIED = {**TABLES, "usual": USUAL}
 MOST_FACTS = 500
 _LONGEST_FACT = 240
-_FORMAT = "4"  # of the postings: those of another format are not copied
+_FORMAT = "5"  # of the postings: those of another format are not copied
 _SPACE = lazy_regex(r"\s+")
 _DOES = lazy_regex(
     r"`([^`]+)` (?:runs|builds|lints|checks)\b[^`]* here\Z"
@@ -64,6 +69,8 @@ def write_prompting(
     if before is None or not _copied(db, before, stamp):
         changes = changed_together(project.root) if is_checkout(project.root) else CoChange()
         write_postings(db, pointer_sessions(project), changes)
+        db.execute(USUAL)
+        write_usual(db, project)
         complete = changes.is_whole
     db.executescript(SCHEMA)
     guides = instructions(project.root)
@@ -71,7 +78,9 @@ def write_prompting(
         "INSERT OR IGNORE INTO prompt_fact VALUES (?, ?, ?, ?, ?)",
         _facts(memory or ProjectMemory(project), guides),
     )
-    write_lessons(db, machine, project, before, guides)
+    silenced = write_lessons(db, machine, project, before, guides)
+    write_commands(db, machine, project, silenced, guides)
+    _write_branch_files(db, project, before)
     return stamp if complete else ""  # git timed out: ask again next time
 
 
@@ -107,7 +116,6 @@ def prompt_and_ids(
     for earlier_prompt in earlier or ():
         kind, _ = class_of(earlier_prompt, heard.kind)
         heard.kind = kind if kind in CLASSED else heard.kind
-        heard.worked |= kind in AT_WORK
     db = sqlite3.connect("file::memory:", uri=True)
     try:
         write_prompting(db, machine, project, project.memory / "hot.db")
@@ -158,17 +166,33 @@ def _copied(db: sqlite3.Connection, before: Path, stamp: str) -> bool:
     try:
         if old.execute("SELECT value FROM meta WHERE key = 'asked'").fetchall() != [(stamp,)]:
             return False
-        rows = {name: old.execute(f"SELECT * FROM {name}").fetchall() for name in TABLES}
+        rows = {name: old.execute(f"SELECT * FROM {name}").fetchall() for name in _COPIED}
     except sqlite3.Error:
         return False
     finally:
         old.close()
-    for name, statement in TABLES.items():
+    for name, statement in _COPIED.items():
         db.execute(statement)
         if rows[name]:
             marks = ", ".join("?" * len(rows[name][0]))
             db.executemany(f"INSERT INTO {name} VALUES ({marks})", rows[name])
     return True
+
+
+def _write_branch_files(db: sqlite3.Connection, project: Project, before: Path | None) -> None:
+    """Writes the files of the branch that is checked out; keeps those of other branches, for other work trees."""
+    branch = branch_of(project.root) if is_checkout(project.root) else ""
+    rows = [(branch, path) for path in branch_files(project.root, branch)] if branch else []
+    if before is not None:
+        try:
+            with closing(
+                sqlite3.connect(f"{before.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+            ) as old:
+                kept = old.execute("SELECT branch, path FROM branch_file WHERE branch <> ?", (branch,))
+                rows += kept.fetchall()[:MOST_BRANCH_FILES]
+        except (sqlite3.Error, ValueError):
+            pass  # it is of another format, or not there
+    db.executemany("INSERT OR IGNORE INTO branch_file VALUES (?, ?)", rows)
 
 
 def _facts(memory: ProjectMemory, guides: str) -> Iterator[tuple[str, str, str, str, str]]:

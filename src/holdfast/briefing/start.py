@@ -65,7 +65,7 @@ def command_line(
         if (
             cost > remaining
             or is_stated(one.command, instructions)
-            or not _is_there(project, one.command, experiences)
+            or not is_defined(project, one.command, experiences)
         ):
             continue
         remaining -= cost
@@ -87,7 +87,7 @@ def is_stated(command: str, instructions: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(program)}(?![\w:-])", instructions) is not None
 
 
-def _is_there(project: Project, command: str, lived: Sequence[Lived]) -> bool:
+def is_defined(project: Project, command: str, lived: Sequence[Lived]) -> bool:
     """Whether the command is still defined, if there is a checkout."""
     if not is_checkout(project.root):
         return True

@@ -28,9 +28,10 @@ class Postings:
         self._words: dict[str, tuple[list[str], list[str]]] = {}
         self._ids: dict[str, int] = {}
         self._written: dict[str, int] = {}
-        meta = "SELECT empty, lengths, files, written FROM asked_meta"
-        ((empty, lengths, self.known_files, self.written_average),) = db.execute(meta).fetchall()
+        meta = "SELECT empty, lengths, openings, files, written FROM asked_meta"
+        ((empty, lengths, openings, self.known_files, self.written_average),) = db.execute(meta).fetchall()
         self.empty = frozenset(empty.split())
+        self._openings: bytes = openings
         self._lengths: Sequence[float] = memoryview(lengths).cast("f").tolist()
         self.sessions = len(self._lengths)
 
@@ -56,6 +57,17 @@ class Postings:
         """For each session the length normalisation of BM25."""
         average = sum(self._lengths) / max(self.sessions, 1) or 1.0
         return [saturation * (1 - share + share * length / average) for length in self._lengths]
+
+    def openings(self) -> Sequence[float]:
+        """How much the first prompt of each session says, by the weights of its words at large."""
+        weights: Sequence[float] = memoryview(self._openings).cast("f").tolist()
+        return weights
+
+    def opening_with(self, wanted: Collection[str]) -> Iterator[tuple[str, list[int]]]:
+        """For each known word the sessions whose first prompt contains it."""
+        for rows in self._chunks("SELECT word, sessions FROM opening WHERE word IN ({})", list(wanted)):
+            for word, blob in rows:
+                yield word, memoryview(blob).cast("I").tolist()
 
     def number(self, session: str) -> int:
         """The number of a session; -1 for an unknown one."""
@@ -136,6 +148,10 @@ class Postings:
         statement = "SELECT path FROM file WHERE path LIKE ? ESCAPE '\\' ORDER BY path LIMIT ?"
         rows = self._db.execute(statement, (f"%/{escaped}", most)).fetchall()
         return [path for (path,) in rows if path.endswith(f"/{name}")]
+
+    def is_file(self, path: str) -> bool:
+        """Whether a session touched a file of this path."""
+        return bool(self._db.execute("SELECT 1 FROM file WHERE path = ?", (path,)).fetchall())
 
     def together(self, seeds: Collection[str]) -> list[tuple[str, str, float]]:
         """Files that commits change together with these: seed, file, frequency from 0 to 1."""

@@ -1,12 +1,10 @@
-"""Chooses the lines for a prompt: files that similar sessions worked on, and facts about its subject.
+"""Chooses the lines for a prompt: what was decided about its subject, lessons, facts, commands and files.
 
-The class of the prompt decides first, then the probability of each file. `recall --as-prompt` uses this too, so that it
-shows exactly what the hook would inject.
+The class of the prompt decides about lessons and facts; `hooks/offers.py` decides about commands and files.
+`recall --as-prompt` uses this too, so that it shows exactly what the hook would inject.
 """
 
 from __future__ import annotations
-
-import os
 
 from holdfast.core.words import LONGEST_PROMPT, command_in, word_set, words
 from holdfast.hooks import trace
@@ -19,6 +17,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Sequence
 
+    from holdfast.hooks.offers import Offers
+
     Lines = list[tuple[str, str]]  # text and reason
 
 MOST_TOKENS = 225  # of a first prompt; with the fence 250
@@ -27,14 +27,8 @@ MOST_IN_SESSION = 800
 MOST_LINES = 8
 FACT_TOKENS = 40
 MOST_FACTS = 2
-# The smallest probability that is worth a line. Files under later prompts cost five times what those under the first do
-# (5.9% of all calls against 1.2%), so a first prompt's file must be five times as likely to pay for the same tokens.
-# The level was chosen together with the commands that are injected beside them, over 6 histories (docs/benchmarks.md).
-FIRST_BAR, LATER_BAR = 0.06, 0.012
-# A question during work is answered from files too, if less often (docs/adr/0011).
-ASIDE_BAR = 0.04
+MOST_SAID = 500  # words of a prompt that a query may hold
 FACT_SHARE = 0.6  # of a fact's words, by rarity, that the prompt must contain
-HEADING = "Likely files:"
 OURS = "[holdfast "
 CODE, LOOKING = "code-gen", "exploration"
 ASKING = "qa"
@@ -46,8 +40,8 @@ _NO = word_set("no nope n wait stop false hm hmm")
 class Heard:
     """What a session has seen: files and lines since its last compaction, tokens and prompts in total.
 
-    `kind` is the class of its last prompt that had one, which a continuation inherits. `worked`: a prompt was work on
-    code or a look at it. `read` is the length of its transcript at the time, where compaction is detected by it.
+    `kind` is the class of its last prompt that had one, which a continuation inherits. `read` is the length of
+    its transcript at the time, where compaction is detected by it.
     """
 
     def __init__(self) -> None:
@@ -56,7 +50,6 @@ class Heard:
         self.tokens = 0
         self.prompted = False
         self.kind = ""
-        self.worked = False
         self.read: int | None = None
 
 
@@ -109,12 +102,19 @@ def choose(
     budget = min(most, MOST_LATER if heard.prompted else most, MOST_IN_SESSION - heard.tokens)
     if budget <= 0:
         return Answered(kind, [], f"this session was told {heard.tokens} tokens already, the most there is")
-    statements, nothing = _statements(memory, text, heard, budget, project, branch)
+    offers, nothing_beside = _offers(db, text, session, heard, root, earlier, branch, cwd, kind)
+    # Statements and lessons may fill any budget, and would leave none to files and commands.
+    reserved = budget // 4 if offers is not None and offers.any else 0
+    statements, nothing = _statements(memory, text, heard, budget - reserved, project, branch)
     budget -= sum(count_tokens(line) for line, _ in statements)
-    answer = _beside(db, text, session, heard, root, earlier, budget, project, branch, cwd, kind)
-    answer = Answered(kind, statements + answer.lines, answer.nothing or nothing, answer.files, answer)
-    answer.nothing = "" if answer.lines else f"{nothing}; {answer.nothing}" if nothing else answer.nothing
-    return answer
+    learned = _learned(db, text, heard, root, budget - reserved, project, kind)
+    budget -= learned.tokens
+    lines = statements + learned.lines
+    if offers is not None:
+        known = "\n".join([text, *heard.lines, *(line for line, _ in lines)])
+        lines = lines + offers.lines(budget, known)
+    nothing = "" if lines else f"{nothing}; {nothing_beside}" if nothing else nothing_beside
+    return Answered(kind, lines, nothing, offers.files if offers is not None else (), learned)
 
 
 def _statements(
@@ -144,48 +144,51 @@ def _ids(lines: Collection[str]) -> set[str]:
     return {line.rpartition(" ")[2].rstrip(")") for line in lines if line.endswith(")")}
 
 
-def _beside(
+def _offers(
     db: sqlite3.Connection,
     text: str,
     session: str,
     heard: Heard,
     root: str | None,
     earlier: Sequence[Collection[str]] | None,
-    budget: int,
-    project: str,
     branch: str,
     cwd: str,
     kind: str,
-) -> Answered:
-    """Lessons, facts and files, for work on code and looks at it."""
+) -> tuple[Offers | None, str]:
+    """Commands and files, for whatever is about this repository; or None. And why there may be none."""
     command = command_in(text)
-    if command and _is_known(db, command):
-        kind = kind if kind in AT_WORK else LOOKING  # past sessions with this command show which files
-    elif command:
-        text = text[len(command) :].strip()  # its name says what kind of work it is, not which files
-    if kind not in AT_WORK and not (kind == ASKING and heard.worked):
-        return Answered(kind, [], f"the prompt is {kind}, not work on code")
+    if command and not _is_known(db, command):
+        if kind not in AT_WORK:
+            return None, f"a command that is {kind}, and that no session here was given"
+        text = text[len(command) :].strip()  # its name says what kind of work it is, not what it is about
     if not text:
-        return Answered(kind, [], "a command without words of its own")
-    if budget <= 0:
-        return Answered(kind, [])
-    lines: Lines = []
-    left_out, changed = 0, False
-    if kind == CODE:
-        from holdfast.hooks.lesson_lines import lessons_for  # other prompts do not wait for it
+        return None, "a command without words of its own"
+    if not _may_be_about(db, text, branch):
+        return None, "nothing that past sessions did shares a word with the prompt"
+    from holdfast.hooks.offers import Offers  # small talk does not wait for it
 
-        prompt_words = _said(db, text)
-        lessons = lessons_for(db, text, prompt_words, heard.lines, root, budget)
-        budget -= sum(count_tokens(line) for line, _ in lessons.lines)
-        heard_now = heard.lines.union(line for line, _ in lessons.lines)
-        facts = _facts(db, text, prompt_words, heard_now, min(FACT_TOKENS, budget), project)
-        budget -= sum(count_tokens(line) for line, _ in facts)
-        lines, left_out, changed = lessons.lines + facts, lessons.left_out, lessons.changed
-    least = ASIDE_BAR if kind == ASKING else 0.0
-    pointers, files = _pointers(db, text, session, heard, root, budget, earlier, branch, least, cwd)
-    nothing = f"the prompt is {kind}; nothing that past sessions did is likely enough to help with it"
-    answer = Answered(kind, lines + pointers, nothing, files)
-    answer.left_out, answer.changed = left_out, changed
+    offers = Offers(db, text, session, heard, root, earlier, branch, cwd)
+    return offers, offers.nothing
+
+
+def _learned(
+    db: sqlite3.Connection, text: str, heard: Heard, root: str | None, budget: int, project: str, kind: str
+) -> Answered:
+    """Lessons and facts, for work on code."""
+    command = command_in(text)
+    if command and not _is_known(db, command):
+        text = text[len(command) :].strip()
+    if kind != CODE or not text or budget <= 0:
+        return Answered(kind, [])
+    from holdfast.hooks.lesson_lines import lessons_for  # other prompts do not wait for it
+
+    prompt_words = _said(db, text)
+    lessons = lessons_for(db, text, prompt_words, heard.lines, root, budget)
+    budget -= sum(count_tokens(line) for line, _ in lessons.lines)
+    heard_now = heard.lines.union(line for line, _ in lessons.lines)
+    facts = _facts(db, text, prompt_words, heard_now, min(FACT_TOKENS, budget), project)
+    answer = Answered(kind, lessons.lines + facts)
+    answer.left_out, answer.changed = lessons.left_out, lessons.changed
     return answer
 
 
@@ -210,55 +213,22 @@ def _is_known(db: sqlite3.Connection, command: str) -> bool:
     return bool(db.execute("SELECT 1 FROM word WHERE word = ?", (command,)).fetchall())
 
 
+def _may_be_about(db: sqlite3.Connection, text: str, branch: str) -> bool:
+    """Whether there can be an offer at all: most small talk ends here, and loads nothing that ranks."""
+    if (
+        "." in text
+        or "#" in text
+        or db.execute("SELECT 1 FROM branch_file WHERE branch = ?", (branch,)).fetchone()
+    ):
+        return True
+    said = list(_said(db, text))[:MOST_SAID]
+    marks = ", ".join("?" * len(said))
+    return bool(db.execute(f"SELECT 1 FROM word WHERE word IN ({marks}) LIMIT 1", said).fetchall())
+
+
 def _assents(text: str) -> bool:
     reply = text.lower().replace(",", " ").replace(".", " ").replace("!", " ").split()
     return 0 < len(reply) < 6 and all(word in ASSENT and word not in _NO for word in reply)
-
-
-def _pointers(
-    db: sqlite3.Connection,
-    text: str,
-    session: str,
-    heard: Heard,
-    root: str | None,
-    budget: int,
-    earlier: Sequence[Collection[str]] | None,
-    branch: str,
-    least: float,
-    cwd: str,
-) -> tuple[Lines, list[str]]:
-    from holdfast.hooks.postings import Postings
-    from holdfast.hooks.ranking import CONSIDERED, fitting, named_files, path_lines, rank
-
-    postings = Postings(db)
-    if not postings.sessions:
-        return [], []
-    session_number = postings.number(session) if session else -1
-    touched = postings.touched_by(session_number) if session_number >= 0 else []
-    before = postings.earlier(session) if earlier is None and session else list(earlier or ())
-    later = bool(before) or heard.prompted
-    bar = max(least, LATER_BAR if later else FIRST_BAR)
-    top = None if root is None else os.path.realpath(root)
-    named_paths = named_files(postings, text, [folder for folder in (top, cwd) if folder])
-    ranked = rank(postings, text, before, touched, bar, session_number, later, branch, named_paths)
-    likely = {}
-    folders: dict[str, str] = {}
-    for pointer in ranked:
-        if pointer.path not in heard.files and (top is None or is_file(top, pointer.path, folders)):
-            likely[pointer.path] = pointer
-            if len(likely) == CONSIDERED:
-                break
-    files = fitting(list(likely), budget - count_tokens(HEADING))
-    if not files:
-        return [], []
-    lines = [
-        (
-            line,
-            f"{likely[path].why}; {likely[path].chance:.0%} likely" if path else "folder of what is below it",
-        )
-        for line, path in path_lines(files)
-    ]
-    return [(HEADING, "what the lines below it are"), *lines], files
 
 
 def _said(db: sqlite3.Connection, text: str) -> set[str]:
@@ -305,27 +275,6 @@ def _is_said(line: str, told: str) -> bool:
     return bool(command) and any(f"{command}{end}" in told for end in ("`", "\n"))
 
 
-def is_file(top: str, path: str, folders: dict[str, str] | None = None) -> bool:
-    """Whether a path is a file inside the checkout, and not reached through a link that leads out of it.
-
-    `folders` caches the real paths of folders: resolving links checks every folder on the way, for every file.
-    """
-    try:
-        whole = os.path.join(top, path)
-        if not os.path.isfile(whole):
-            return False
-        if folders is None or os.path.islink(whole):
-            real = os.path.realpath(whole, strict=True)
-        else:
-            folder = os.path.dirname(whole)
-            if folder not in folders:
-                folders[folder] = os.path.realpath(folder, strict=True) + os.sep
-            real = folders[folder]
-        return real.startswith(top.rstrip(os.sep) + os.sep)
-    except (OSError, ValueError):
-        return False
-
-
 def heard_by(memory: str, session: str) -> Heard:
     """Reads what a session has seen from the trace; ignores torn or foreign lines."""
     heard = Heard()
@@ -340,7 +289,6 @@ def heard_by(memory: str, session: str) -> Heard:
                 heard.read = entry["read"]
             if not heard.kind and entry.get("class") in CLASSED:
                 heard.kind = entry["class"]
-            heard.worked |= entry.get("class") in AT_WORK
             if not compacted and not entry.get("agent"):
                 heard.lines.update(line["text"] for line in entry["lines"])
                 heard.files.update(entry.get("files", ()))

@@ -8,56 +8,44 @@ the words of the prompt lead to.
 from __future__ import annotations
 
 import math
-import os
 
-from holdfast.core.words import LONGEST_PROMPT, ON, as_written, branch_words, command_in, names_file, words
+from holdfast.core.words import LONGEST_PROMPT, as_written, names_file
+from holdfast.hooks.relevance import Match
 from holdfast.hooks.start_lines import count_tokens
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from holdfast.hooks.postings import Postings
 
 CHANCE = 0.5  # of the files named like this in 22 histories, 68 of 134 were touched (docs/benchmarks.md)
-_AROUND = "`'\"()[]{}<>,;:!?*.…“”‘’"
-_MOST_SAID, _MOST_MEANT = 12, 2
-_LONGEST, _LONGEST_ENDING = 200, 8
 CONSIDERED = 40  # paths; more than a budget ever holds
 _MOST_FOLDERS = 4
 
 # Flat optima: halving or doubling most of these stays within the noise (docs/benchmarks.md).
-_SATURATION, _LENGTH = 1.2, 0.75  # parameters of BM25
-_EARLIER, _EARLIER_FADES = 0.5, 0.7  # the weight of earlier prompts
-_BRANCH_WORD, _SAME_BRANCH = 0.3, 0.5  # the weight of words of the branch name, and of the same branch
 _READ = 0.5  # of an edit
 _EVERYWHERE = 0.3  # dampens files that every session touches
-_HALF_LIFE = 60  # sessions
-_RECENT_HALF_LIFE, _LATELY = 5, 60
-_FADES = [0.5 ** (back / _RECENT_HALF_LIFE) for back in range(_LATELY)]
 _TOGETHER = 0.5  # the gain of a file that always changes with one that is already certain
 _SEEDS = 5
-_MANY_WORDS = 4  # shared with one session: then it is similar, whatever else the prompt says
-_SHARE, _SHARE_OF_ONE = (
-    0.12,
-    0.25,
-)  # of the prompt's words, by rarity, when a few words or only one are shared
-_EARLIER_PROMPTS = 8
-_SESSIONS = 80  # the most similar ones; the others do not change the ranking
-_CANDIDATES = 130
+_TOP = 5  # sessions that are the most similar
+_SATURATION, _LENGTH = 1.2, 0.75  # parameters of BM25
+_SESSIONS = 80  # that touched one file
+_CANDIDATES = 60
+_LIKELIEST = 30  # files by score; the weights were fitted on as many
 MOST = 100  # several times what a briefing holds: some of them may not exist any more
-# A log-linear model of the evidence for a file, fitted so that the sum is a log-odds (docs/benchmarks.md).
+# A log-linear model of the evidence for a file, fitted so that the sum is a log-odds (scripts/train_offers.py).
 # `likeness`: ln of the score relative to the best file's; `named`: share of the file's name that the prompt contains;
-# `gap`: ln of 1 + sessions since it was touched; `recent`: how often it was touched lately; `told`: ln of 1 + files
-# that the prompt names, because then it needs no others; `mass`: ln of the weight of the prompt's known words;
-# `written`: ln of 1 + BM25 of the prompt over the names that were written into the file.
-#
-# A first prompt says little about where the work will lead, so recent work counts for more than in later prompts.
-FIRST = {"base": -1.27, "likeness": 0.613, "named": 0.613, "gap": -0.174, "recent": 0.348, "told": -0.32,
-         "mass": -0.192, "written": 0.212}  # fmt: skip
-LATER = {"base": -0.76, "likeness": 0.85, "named": 0.255, "gap": -0.0255, "recent": 0.085, "told": -0.286,
-         "mass": -0.214, "written": 0.0}  # fmt: skip
+# `rate`: ln of the share of sessions that touched it; `edits`: share of those that edited it; `top`: share of the most
+# similar sessions, by similarity, that touched it; `alike`: how much of both is shared with the most similar first
+# prompt of a session that touched it, and `alikest` of any session; `told`: ln of 1 + files that the prompt names,
+# because then it needs no others; `new`: share of the prompt's new words that is known here; `written`: ln of 1 + BM25
+# of the prompt over the names that were written into the file.
+FIRST = {"base": -1.88, "likeness": 0.0, "named": 1.02, "rate": 0.664, "edits": 0.554, "top": 1.51, "alike": 1.93,
+         "alikest": -0.399, "told": -0.652, "new": 0.0, "written": 0.147}  # fmt: skip
+LATER = {"base": -2.59, "likeness": 0.142, "named": 1.03, "rate": 0.704, "edits": 0.535, "top": 1.84, "alike": 0.0,
+         "alikest": 0.0, "told": -0.414, "new": 0.409, "written": 0.0}  # fmt: skip
 
 
 def rank(
@@ -73,44 +61,37 @@ def rank(
 ) -> list[Pointed]:
     """Files by how likely the work touches them, likeliest first; none when no past session is similar.
 
-    `named` are the files that the prompt names (`named_files`): they come before all others.
-
-    `earlier` are the words of this session's prompts so far, oldest first, `touched` its files, and `own` its number
-    among the sessions, which is excluded. `least` is the smallest probability that is worth a line; `later` says that
-    this is not the first prompt, even if the earlier ones are unknown. `branch` is checked out: its name describes the
-    work, and sessions on it did the same work.
+    `touched` are files of this session; `Match` describes the others. `later` says that this is not the first prompt,
+    even if the earlier ones are unknown.
     """
-    query = _query(words(prompt[:LONGEST_PROMPT], postings.empty), earlier)
-    if command := command_in(prompt):
-        query[command] = 1.0
-    for word in branch_words(branch, postings.empty):
-        query[word] = max(query.get(word, 0.0), _SAME_BRANCH if word.startswith(ON) else _BRANCH_WORD)
-    postings.load(query)
-    likeness = _likeness(postings, query, own)
-    reasons = Reasons(postings, query, likeness, prompt)
+    match = Match(postings, prompt, earlier, own, branch)
+    is_later = bool(earlier) if later is None else later
+    return rank_files(match, touched, least, later=is_later, named=named)
+
+
+def rank_files(
+    match: Match,
+    touched: Collection[str],
+    least: float,
+    *,
+    later: bool,
+    named: Collection[str] = (),
+) -> list[Pointed]:
+    """The same. `named` are the files that the prompt names (`named_files`): they come before all others.
+
+    `least` is the smallest probability that is worth a line; with 1, only those remain.
+    """
+    reasons = Reasons(match)
     reasons.named = named
     named_pointers = [Pointed(path, CHANCE, reasons) for path in named if path not in touched]
-    if not _is_known(postings, query, likeness):
+    if least >= 1 or not match.is_known:
         return named_pointers
-    scores = _with_companions(postings, touched, _scores(postings, query, likeness))
-    best = max(scores.values(), default=0.0)
-    prompt_paths = {path for path in scores if names_file(prompt, path)}
-    weights = LATER if (later if later is not None else earlier) else FIRST
-    mass = sum(weight * postings.rarity(word) for word, weight in query.items() if postings.holding(word))
-    fixed = (
-        weights["base"] + weights["told"] * math.log1p(len(prompt_paths)) + weights["mass"] * math.log1p(mass)
-    )
-    left_out = prompt_paths.union(touched, named)
+    weights = LATER if later else FIRST
     odds = {
-        path: fixed + _standing(postings, weights, query, path, score / best)
-        for path, score in scores.items()
-        if score and path not in left_out
+        path: weights["base"] + sum(weights[name] * value for name, value in evidence.items())
+        for path, evidence in file_evidence(match, touched, weights).items()
+        if path not in named
     }
-    if weights["written"]:
-        for path, similarity in _written(
-            postings, words(prompt[:LONGEST_PROMPT], postings.empty), odds
-        ).items():
-            odds[path] += weights["written"] * math.log1p(similarity)
     bar = math.log(least / (1 - least)) if 0 < least < 1 else -math.inf
     likely = [path for path in odds if odds[path] >= bar]
     ranked = sorted(likely, key=lambda path: (-odds[path], path))[:MOST]
@@ -119,48 +100,52 @@ def rank(
     ]
 
 
-def _query(said: Iterable[str], earlier: Sequence[Collection[str]]) -> dict[str, float]:
-    query = dict.fromkeys(said, 1.0)
-    weight = _EARLIER
-    for before in list(reversed(earlier))[:_EARLIER_PROMPTS]:
-        for word in before:
-            query[word] = max(query.get(word, 0.0), weight)
-        weight *= _EARLIER_FADES
-    return query
-
-
-def _likeness(postings: Postings, query: dict[str, float], own: int) -> dict[int, float]:
-    likeness: dict[int, float] = {}
-    longer = postings.longer(_LENGTH, _SATURATION)
-    for word, weight in query.items():
-        worth = weight * postings.rarity(word) * (_SATURATION + 1)
-        for number, count in postings.holding(word).items():
-            likeness[number] = likeness.get(number, 0.0) + worth * count / (count + longer[number])
-    likeness.pop(own, None)
-    return likeness
-
-
-def _is_known(postings: Postings, query: dict[str, float], likeness: dict[int, float]) -> bool:
-    """Whether some past session had a similar prompt: one shared everyday word is not enough."""
-    if not likeness:
-        return False
-    closest = max(likeness, key=lambda number: (likeness[number], number))
-    shared = [word for word in query if closest in postings.holding(word)]
-    whole = sum(weight * postings.rarity(word) for word, weight in query.items())
-    share = sum(query[word] * postings.rarity(word) for word in shared) / whole
-    return len(shared) >= _MANY_WORDS or share >= (_SHARE if len(shared) > 1 else _SHARE_OF_ONE)
-
-
-def _scores(postings: Postings, query: dict[str, float], likeness: dict[int, float]) -> dict[str, float]:
-    newest = postings.sessions - 1
-    # Squared: the most similar sessions count, not the many that share a word.
-    values = {
-        number: similarity * similarity * 0.5 ** ((newest - number) / _HALF_LIFE)
-        for number, similarity in likeness.items()
+def file_evidence(
+    match: Match, touched: Collection[str], weights: Mapping[str, float]
+) -> dict[str, dict[str, float]]:
+    """What speaks for each file; what has no weight is not looked at."""
+    postings = match.postings
+    values = match.similar
+    scores = _with_companions(postings, touched, _scores(match, values))
+    best = max(scores.values(), default=0.0)
+    prompt_paths = {path for path in scores if names_file(match.prompt, path)}
+    known, unknown = match.news() if weights["new"] else (0.0, 0.0)
+    alike = match.alike if weights["alike"] else {}
+    common = {
+        "told": math.log1p(len(prompt_paths)),
+        "alikest": max(alike.values(), default=0.0),
+        "new": known / (known + unknown + 1),
     }
-    likest = sorted(values, key=lambda number: (-values[number], number))[:_SESSIONS]
+    top = {number: values[number] for number in list(values)[:_TOP]}
+    whole = sum(top.values()) or 1.0
+    left_out = prompt_paths.union(touched)
+    own_words = set(match.said)
+    evidence: dict[str, dict[str, float]] = {}
+    likeliest = sorted(scores, key=lambda path: (-scores[path], path))
+    for path in [path for path in likeliest if scores[path] and path not in left_out][:_LIKELIEST]:
+        score = scores[path]
+        touches = postings.touches(path)
+        name_words = postings.words_of(path)[1]
+        evidence[path] = {
+            **common,
+            "likeness": math.log(score / best + 0.001),
+            "named": len(own_words.intersection(name_words)) / (len(name_words) or 1),
+            "rate": math.log(len(touches) / (postings.sessions + 1) + 0.01),
+            "edits": sum(touches.values()) / (len(touches) or 1),
+            "top": sum(value for number, value in top.items() if number in touches) / whole,
+            "alike": max((alike.get(number, 0.0) for number in touches), default=0.0),
+            "written": 0.0,
+        }
+    if weights["written"]:
+        for path, similarity in _written(postings, match.said, evidence).items():
+            evidence[path]["written"] = math.log1p(similarity)
+    return evidence
+
+
+def _scores(match: Match, values: Mapping[int, float]) -> dict[str, float]:
+    postings, query = match.postings, match.query
     raw: dict[int, float] = {}
-    for number, files in postings.files(likest):
+    for number, files in postings.files(list(values)):
         value = values[number]
         for file in files:
             raw[file >> 1] = raw.get(file >> 1, 0.0) + (value if file & 1 else value * _READ)
@@ -221,39 +206,14 @@ def _touched_with(postings: Postings, seed: str) -> dict[str, float]:
     return {path: counts[file] / (1 + len(numbers)) for file, path in pairs if path != seed}
 
 
-def _standing(
-    postings: Postings, weights: dict[str, float], query: dict[str, float], path: str, relative: float
-) -> float:
-    marks = postings.marks(path)
-    newest = postings.sessions - 1
-    gap = newest - (marks[-1] >> 1) if marks else newest
-    recent = 0.0
-    for mark in reversed(marks):
-        age = newest - (mark >> 1)
-        if age >= _LATELY:
-            break
-        recent += _FADES[age]
-    name_words = postings.words_of(path)[1]
-    name_share = sum(query.get(word, 0.0) for word in name_words) / len(name_words) if name_words else 0.0
-    standing: float = (
-        weights["likeness"] * math.log(relative + 0.001)
-        + weights["named"] * name_share
-        + weights["gap"] * math.log1p(gap)
-        + weights["recent"] * recent
-    )
-    return standing
-
-
 class Reasons:
     """The evidence for files, computed only for those that are shown."""
 
-    def __init__(
-        self, postings: Postings, query: dict[str, float], likeness: dict[int, float], prompt: str
-    ) -> None:
-        self._postings = postings
-        self._query = query
-        self._likeness = likeness
-        self._written = as_written([prompt[:LONGEST_PROMPT]], postings.empty)
+    def __init__(self, match: Match) -> None:
+        self._postings = match.postings
+        self._query = match.query
+        self._likeness = match.likeness
+        self._written = as_written([match.prompt[:LONGEST_PROMPT]], match.postings.empty)
         self.named: Collection[str] = ()
 
     def speaker(self, path: str) -> int:
@@ -301,39 +261,6 @@ class Pointed:
     @property
     def session(self) -> str:
         return self._reasons.session(self.path)
-
-
-def named_files(postings: Postings, prompt: str, folders: Collection[str]) -> list[str]:
-    """The paths of files that the prompt names without a full path, in order.
-
-    `folders` are the checkout and the agent's directory in it: a name that can be opened from there needs no path.
-    """
-    paths: dict[str, None] = {}
-    names = said_names(prompt)
-    for name in names:
-        if any(os.path.isfile(os.path.join(folder, name)) for folder in folders):
-            continue
-        matches = postings.ending_with(name, _MOST_MEANT + 1)
-        if len(matches) <= _MOST_MEANT and not any(path in prompt for path in matches):
-            paths.update(dict.fromkeys(matches))
-    return list(paths)
-
-
-def said_names(prompt: str) -> list[str]:
-    """Words that look like a file name, or like the last parts of a path."""
-    names: dict[str, None] = {}
-    if "." not in prompt:
-        return []
-    for piece in prompt[:LONGEST_PROMPT].split():
-        if "." not in piece or len(piece) > _LONGEST or not piece.isprintable():
-            continue  # a database cannot look for a lone surrogate
-        name = piece.strip(_AROUND).partition(":")[0].partition("#")[0].lstrip("./@")
-        stem, dot, ending = name.rpartition("/")[2].rpartition(".")
-        if dot and stem and ending.isalnum() and not ending.isdigit() and len(ending) <= _LONGEST_ENDING:
-            names[name] = None
-            if len(names) == _MOST_SAID:
-                break
-    return list(names)
 
 
 def fitting(paths: Sequence[str], budget: int) -> list[str]:

@@ -55,6 +55,9 @@ LEAST = 0.1
 MOST = 5
 JOBS = ("test", "check", "lint", "format", "build", "types", "one test", "run", "generate")
 _OF_A_FILE = " <path>"
+FEWEST_SESSIONS = 2  # that ran a command; what a single one ran may have been its own idea
+_SAME_JOB = {"one test": "test"}
+_ANYWHERE = ("./...", ".", "…")
 _ELSEWHERE = lazy_regex(
     r"(?:^|[\s=\"'])(?:/|~|\$HOME\b|[A-Za-z]:[\\/])[\w.\\/-]*"
 )  # outside of the repository
@@ -254,6 +257,64 @@ def in_use(lived: Sequence[Lived]) -> list[InUse]:
             usable.setdefault(job, []).append(one)
     best = [_chosen(job, _placed(candidates, misplaced)) for job, candidates in usable.items()]
     return sorted(best, key=lambda one: -one.chance)[:MOST]
+
+
+class UsualCommand(Struct, frozen=True, kw_only=True):
+    """A command that several sessions ran: the share that did, the latest counting most, and which ones."""
+
+    job: str
+    command: str
+    rate: float
+    sessions: tuple[str, ...]
+
+
+def usual_commands(lived: Sequence[Lived]) -> list[UsualCommand]:
+    """Return the commands that more than one session ran with success, the likeliest first. `lived` is oldest first.
+
+    Forms that differ in options and places only are one command, shown as the latest sessions wrote it most.
+    """
+    gone = _Gone(lived)
+    whole = 1.0  # counts one more session that ran nothing, so that few sessions give no certainty
+    forms: dict[tuple[str, str], dict[str, float]] = {}
+    rates: dict[tuple[str, str], float] = {}
+    ran_in: dict[tuple[str, str], dict[str, None]] = {}
+    last: dict[str, int] = {}
+    for number, session in enumerate(lived):
+        weight = 0.5 ** ((len(lived) - 1 - number) / HALF_LIFE)
+        whole += weight
+        for ran in session.experience.commands:
+            if not ran.worked or ran.purpose not in JOBS or of_one_machine(ran.command):
+                continue
+            if is_default(ran.command):  # which every agent tries first
+                continue
+            last[ran.command] = number
+            key = (_SAME_JOB.get(ran.purpose, ran.purpose), _essence(ran.command))
+            forms.setdefault(key, {})
+            forms[key][ran.command] = forms[key].get(ran.command, 0.0) + weight
+            if session.session not in ran_in.setdefault(key, {}):
+                ran_in[key][session.session] = None
+                rates[key] = rates.get(key, 0.0) + weight
+    found: list[UsualCommand] = []
+    for (job, essence), written in forms.items():
+        defined = [command for command in written if not gone.since(command, last[command])]
+        if len(ran_in[job, essence]) < FEWEST_SESSIONS or not defined:
+            continue
+        command = max(defined, key=lambda one: (written[one], one))
+        sessions = tuple(ran_in[job, essence])
+        rate = rates[job, essence] / whole
+        found.append(UsualCommand(job=job, command=command, rate=rate, sessions=sessions))
+    tasks = {(usual.job, _place(usual.command)) for usual in found if _TASK.match(usual.command)}
+    telling = (usual for usual in found if not _stands_in(usual.job, usual.command, tasks))
+    return sorted(telling, key=lambda usual: (-usual.rate, usual.command))
+
+
+def _essence(command: str) -> str:
+    """The words of a command that say what is done: program, subcommand, task."""
+    return " ".join(
+        word
+        for word in command.split()
+        if not word.startswith(("-", "<")) and "=" not in word and word not in _ANYWHERE
+    )
 
 
 def _placed(found: Sequence[InUse], misplaced: Collection[str]) -> Sequence[InUse]:
