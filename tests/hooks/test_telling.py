@@ -257,3 +257,9 @@ def test_the_weights_are_those_that_the_script_fits() -> None:
     assert fit.none == pytest.approx(telling.NONE, abs=0.05)
     for name, weight in zip(names, fit.weights, strict=True):
         assert weight == pytest.approx(telling.WEIGHTS[name], abs=0.05), name
+
+
+@pytest.mark.promise("W3")
+def test_an_order_of_two_words_is_about_nothing_and_a_question_of_two_may_be(kettles: Told) -> None:
+    assert kettles.lines("commit kettle") == []
+    assert kettles.lines("kettle controller?", session_id="another") != []

@@ -33,6 +33,7 @@ _FEW = 40  # sources; fewer say nothing about what is common
 _MOST_POSTINGS = 6_000  # sources of one word that are looked at
 _CLOSE = 10  # sources of each kind whose turns are looked at
 _LONGEST_PROMPT = 3_000
+_FEWEST = 3  # content words of a prompt that is no question: "commit and push" is about no commit
 _TWO = 2  # small words of another language that show a prompt to be in it
 
 # The model: log-odds that a source is what the prompt is about, against none being it (scripts/train_telling.py).
@@ -239,6 +240,8 @@ class Telling:
         self, budget: int, heard: Collection[str], most_lines: int = 8, floor: float = FLOOR
     ) -> tuple[list[TellingLine], str]:
         """The lines for the prompt, and otherwise why there are none. `heard` are ids that the session knows."""
+        if len(self.weights) < _FEWEST and "?" not in self._prompt:
+            return [], "the prompt says too little to be about anything that was decided"
         found = [one for one in self.found() if not self._was_told(one, heard)]
         if not found:
             return [], "nothing in the memory shares a word with the prompt"
