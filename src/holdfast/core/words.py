@@ -128,6 +128,13 @@ def command_in(prompt: str) -> str:
     return name if len(name) > 1 and "/" not in name[1:] and "." not in name else ""
 
 
+def without_addresses(text: str) -> str:
+    """A text without the addresses of web pages: their words say where something is, not what it is about."""
+    if "://" not in text:
+        return text
+    return " ".join([word for word in text.split() if "://" not in word])
+
+
 def names_file(text: str, path: str) -> bool:
     """Whether a text already names this file, by its path or by a distinctive name."""
     if path in text:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.core.words import command_in
+from holdfast.core.words import command_in, without_addresses
 from holdfast.hooks.postings import Postings
 from holdfast.hooks.relevance import FLOOR, MOVED, Match, names_in, numbers_in
 from holdfast.hooks.start_lines import count_tokens
@@ -73,7 +73,8 @@ class Offers:
 
     def _judge(self) -> None:
         later = bool(self._earlier) or self._heard.prompted
-        match = Match(self._postings, self._text, self._earlier, self._number, self._branch)
+        asked = without_addresses(self._text)  # "look at https://…/issues/70" does not say what it is about
+        match = Match(self._postings, asked, self._earlier, self._number, self._branch)
         named, names = names_in(self._postings, self._text, self._folders)
         near = self._numbered()
         changed = [] if later else self._changed_on_branch()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 
-from holdfast.core.words import words
+from holdfast.core.words import without_addresses, words
 from holdfast.hooks.start_lines import count_tokens
 
 TYPE_CHECKING = False  # importing it from `typing` would load that module
@@ -43,7 +43,7 @@ WEIGHTS = {
 }  # fmt: skip
 NONE = 9.079
 # At this floor one in twenty prompts about other repositories is told something (docs/benchmarks.md: the curve).
-FLOOR, LATER_FLOOR = 0.12, 0.3
+FLOOR, LATER_FLOOR = 0.12, 0.6
 SECOND = 0.25  # share of the best source's probability that another one needs
 
 LONGEST_LINE = 120  # tokens
@@ -340,13 +340,6 @@ class Telling:
             used += cost
             chosen.append(row)
         return sorted(chosen)
-
-
-def without_addresses(text: str) -> str:
-    """A text without the addresses of web pages: their words say where something is, not what it is about."""
-    if "://" not in text:
-        return text
-    return " ".join([word for word in text.split() if "://" not in word])
 
 
 def _packed(rows: Sequence[Row]) -> list[list[Row]]:
