@@ -125,7 +125,8 @@ def test_a_session_that_was_killed_is_caught_up_by_the_next_start(enabled: Enabl
     path = opencode_database(data, story(enabled.root))
     leave(enabled, "SessionStart", GONE)
     following = {"session_id": "ses_the_next_one", "source": "startup", "anew": True}
-    assert "wire the endpoint" in str(asked(enabled, "SessionStart", **following))
+    asked(enabled, "SessionStart", **following)
+    assert "wire the endpoint" in (enabled.memory / "current.md").read_text(encoding="utf-8")
     assert [row.session for row in rows(read_ledger(enabled.project))] == [SESSION]
     with closing(sqlite3.connect(path)) as database, database:
         put_opencode(database, story(enabled.root, "ses_not_asked_for"))
