@@ -54,6 +54,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "roi": ("holdfast.cli.roi", "what memory saved, counted, and how each figure was counted"),
     "agents": ("holdfast.cli.agents", "which agents are on this machine, and what they recorded"),
     "doctor": ("holdfast.cli.doctor", "check that everything is sound, and say what is not"),
+    "audit": ("holdfast.cli.audit", "secrets, contradictions and dead weight in memory and agents' files"),
     "hook": ("holdfast.cli.hook", "answer an agent's hook (machine interface)"),
     "fenced": ("holdfast.cli.fenced", "what a command prints as notes for an agent (machine interface)"),
     "statusline": ("holdfast.cli.statusline", "a line for Claude Code's status line (machine interface)"),
@@ -68,7 +69,7 @@ GROUPS: dict[str, str] = {
     "lessons and knowledge": "lessons know classify",
     "ledger": "ledger recommend similar roi",
     "agents": "agents install uninstall plugin on off",
-    "care": "doctor project history undo archive export restore forget index completion",
+    "care": "doctor audit project history undo archive export restore forget index completion",
     "for programs": "hook statusline fenced mcp",
 }
 
