@@ -86,17 +86,24 @@ class Redactor:
         from holdfast.guard.named_secrets import find_assignments, find_in_sentences, find_names
         from holdfast.guard.placed_secrets import (
             find_arguments,
-            find_aws_pairs,
             find_cookies,
             find_in_commands,
             find_in_urls,
+            find_pairs,
             find_schemes,
             find_spaced,
         )
-        from holdfast.guard.token_shapes import find_private_keys, find_tokens
+        from holdfast.guard.token_shapes import find_glued_tokens, find_private_keys, find_tokens
 
         yield from self._exact(text)
-        for rule in (find_private_keys, find_tokens, find_in_urls, find_spaced, find_aws_pairs):
+        for rule in (
+            find_private_keys,
+            find_tokens,
+            find_glued_tokens,
+            find_in_urls,
+            find_spaced,
+            find_pairs,
+        ):
             yield from rule(text)
         # Lower case of the same length: İ is the one letter whose lower case is longer.
         lowered = text.replace("\u0130", "I").lower()

@@ -29,7 +29,7 @@ _BLANK = lazy_regex(r"\s")
 Span = tuple[int, int]
 _Edit = tuple[int, int, str]
 
-# What one layer of decoding replaces: escapes of JSON, C and shells, percent codes, entities, colours, hidden characters.
+# What one layer of decoding replaces: escapes of JSON, C and shells, percent codes, entities, colours, hidden signs.
 _BACKSLASH = (
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u\{[0-9a-fA-F]{1,6}\}|u[0-9a-fA-F]{4}"
     r"|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|x\{[0-9a-fA-F]{1,6}\}|[0-3][0-7]{2}|\r?\n|[nrtabfve0\"'`/\\$ ])"
@@ -42,7 +42,9 @@ _UNSEEN = (
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
 )
-_STYLED = "[\uff01-\uff5e\u3000\u2070-\u209c\u2460-\u24ff\u2100-\u214f\U0001d400-\U0001d7ff\U0001f130-\U0001f189]"
+_STYLED = (
+    "[\uff01-\uff5e\u3000\u2070-\u209c\u2460-\u24ff\u2100-\u214f\U0001d400-\U0001d7ff\U0001f130-\U0001f189]"
+)
 _CODED = lazy_regex("|".join((_BACKSLASH, _DOLLAR_QUOTE, _PERCENT, _ENTITY, _COLOUR)))
 _CODED_OR_STYLED = lazy_regex(
     "|".join((_BACKSLASH, _DOLLAR_QUOTE, _PERCENT, _ENTITY, _COLOUR, _UNSEEN, _STYLED))
@@ -58,14 +60,18 @@ _WORTH_OR_STYLED = lazy_regex(f"{_WORTHY}|{_UNSEEN}|{_STYLED}")
 _LETTERS = {"n": "\n", "r": "\r", "t": "\t", "a": " ", "b": " ", "f": " ", "v": " ", "e": " ", "0": " "}
 
 # A value that goes on: in the next line, or in the next string.
-_LINE = r"A-Za-z0-9_+/=~.%-"
+_LINE = r"A-Za-z0-9_+/=~.%!#$^&*@?-"
 _NEXT_LINE = lazy_regex(
     rf"\n(?:(?<=[{_LINE}]\n)|(?<=[{_LINE}]\r\n)|(?<=[{_LINE}] \n)|(?<=[│|]\n))"
-    rf"[ \t]{{0,60}}+(?:(?:\d{{1,6}}[→:|\t]|//|[>|#*+│-])[ \t]{{0,60}}+)?(?P<next>[{_LINE}]{{2,400}}+)(?![:=(\[<])"
+    rf"[ \t]{{0,60}}+(?:(?:\d{{1,6}}[→:|\t]|//|[>|#*+│-])[ \t]{{0,60}}+)?"
+    rf"(?P<next>[{_LINE}]{{2,400}}+)(?![(\[]|<[^/]|:[\s\"'])"
 )
 _RUN_BACKWARDS = lazy_regex(rf"[{_LINE}]{{3}}")
+_NAME_AND_VALUE = lazy_regex(r"[A-Za-z_][\w.-]*=[^=]")
+_HEAD = lazy_regex(r"[^@&?#]+")
 _NEXT_STRING = lazy_regex(
-    r"(?P<quote>[\"'`])(?:[ \t]{0,40}+(?:[+&~]|\.{1,2}|\|\||<>|\\)?\s{0,80}+(?:[+&~.\\]\s{0,40}+)?)[fFrRbBuU@]?(?P=quote)(?=[\w+/=.~!@#$%^&*-])"
+    r"(?P<quote>[\"'`])(?:[ \t]{0,40}+(?:[+&~]|\.{1,2}|\|\||<>|\\)?\s{0,80}+(?:[+&~.\\]\s{0,40}+)?)"
+    r"[fFrRbBuU@]?(?P=quote)(?=[\w+/=.~!@#$%^&*-])"
 )
 _LISTED_STRING = lazy_regex(r"(?P<quote>[\"'`])\s{0,40}+,\s{0,80}+(?P=quote)(?=[\w+/=.~-])")
 _LISTS = ("join(", "concat(", "implode(", "Join(", "Concat(")
@@ -80,7 +86,8 @@ _HEX = lazy_regex(
     r"(?:[0-9a-fA-F]{2})*+(?![0-9A-Za-z])"
 )
 _SPACED_HEX = lazy_regex(
-    r"[2-7][0-9a-fA-F][ :](?<![0-9A-Za-z]...)(?:[2-7][0-9a-fA-F][ :]){6,}+(?:[0-9a-fA-F]{2}[ :])*+[0-9a-fA-F]{2}(?![0-9A-Za-z])"
+    r"[2-7][0-9a-fA-F][ :](?<![0-9A-Za-z]...)(?:[2-7][0-9a-fA-F][ :]){6,}+"
+    r"(?:[0-9a-fA-F]{2}[ :])*+(?:[0-9a-fA-F]{2}\b)?+"
 )
 _PROBE = 16
 _LONGEST_RUN = 400_000
@@ -253,7 +260,11 @@ def _unescaped(code: str) -> str:
         return letter
     digits = code[1:].strip("{}")
     if len(code) == 11:  # two halves of one character
-        return (chr(int(code[1:5], 16)) + chr(int(code[7:], 16))).encode("utf-16", "surrogatepass").decode("utf-16")
+        return (
+            (chr(int(code[1:5], 16)) + chr(int(code[7:], 16)))
+            .encode("utf-16", "surrogatepass")
+            .decode("utf-16")
+        )
     number = int(digits, 16)
     return chr(number) if 0 < number < 0x110000 and not 0xD800 <= number < 0xE000 else " "
 
@@ -295,12 +306,23 @@ def _over_lines(text: str) -> Iterator[_Edit]:
 
 
 def _is_word(last: list[str]) -> bool:
-    return not last or (len(last[0]) < 20 and last[0].rstrip(".").isalpha())
+    word = last[0].rstrip(".!?") if last else ""
+    return not word or (
+        len(word) < 20
+        and word.isalpha()
+        and (word.islower() or word.istitle() or not_secret.is_wordlike(word))
+    )
 
 
 def _goes_on(following: str) -> bool:
-    """Whether a run at the beginning of a line looks like the rest of a value, and not like a word, number or id."""
-    return not not_secret.is_wordlike(following) and not not_secret.is_id(following)
+    """Whether a run at the beginning of a line looks like the rest of a value: no word, id or assignment."""
+    if _NAME_AND_VALUE.match(following):
+        return False
+    head = _HEAD.match(following)
+    part = head[0] if head else following
+    return not not_secret.is_wordlike(part) and (
+        (part.isupper() and part.isalnum()) or not not_secret.is_id(part)
+    )
 
 
 def _over_strings(text: str) -> Iterator[_Edit]:
@@ -320,11 +342,12 @@ def _held(text: str, parent: View | None) -> View | None:
     length = 0
     for pattern, decode in _RUNS:
         for match in pattern.finditer(text):
-            held = decode(match[0])
+            run = match[0].rstrip(" :")
+            held = decode(run)
             if len(held) < _SHORTEST_HELD:
                 continue
             pieces.append(held + _GAP)
-            placed.append((length, length + len(pieces[-1]), match.start(), match.end()))
+            placed.append((length, length + len(pieces[-1]), match.start(), match.start() + len(run)))
             length += len(pieces[-1])
     return View("".join(pieces), placed, parent, apart=True) if pieces else None
 
@@ -353,7 +376,7 @@ def _decode_base64(signs: str) -> bytes:
 
 def _of_hex(run: str) -> str:
     digits = run.replace(" ", "").replace(":", "")
-    if len(digits) > _LONGEST_RUN or digits.isdigit() and len(digits) < 20:
+    if len(digits) > _LONGEST_RUN or (digits.isdigit() and len(digits) < 20):
         return ""
     if not _text_of(bytes.fromhex(digits[:_PROBE]), cut=True):
         return ""
