@@ -162,6 +162,14 @@ def forget(machine: Machine, project: Project, wanted: Wanted) -> ForgetReport:
     return _report(machine, contents, wanted, statements, removed)
 
 
+def forget_again(project: Project, sessions: Iterable[str], ids: Iterable[str]) -> None:
+    """Removes sessions and ids that were forgotten before from a copy of a memory that nobody else uses."""
+    wanted = Wanted(sessions=tuple(sorted(sessions)), ids=tuple(sorted(ids)))
+    if wanted.sessions or wanted.ids:
+        with files.lock(project.lock("memory")) as lock:
+            Forgetting(project, _removal(_Contents(project), wanted)[0]).apply(lock)
+
+
 # --- contents of the memory ------------------------------------------------------------------------------
 
 
