@@ -19,6 +19,7 @@ from holdfast.core.errors import FormatTooNew, HoldfastError
 from holdfast.core.git import git_text
 from holdfast.flows.capture import capture, describe_fault, is_given_up, retry_all
 from holdfast.flows.hosts import plan_install, rewire, wired
+from holdfast.flows.leftovers import find_leftovers, loose_home
 from holdfast.flows.plugins import make, outdated
 from holdfast.knowledge import store as knowledge
 from holdfast.ledger.markdown import current
@@ -89,6 +90,15 @@ def _secrets(machine: Machine, project: Project) -> Results:
             for secret in machine.redactor.findings(line):
                 place = f"{path}:{number}"
                 yield "problem", f"{place}: looks like a secret ({secret.kind}). Replace it, and rotate it."
+
+
+def _forgotten(machine: Machine, project: Project) -> Results:
+    yield from (("problem", found) for found in find_leftovers(machine.home, project))
+
+
+def _permissions(machine: Machine, project: Project) -> Results:
+    if (loose := loose_home(machine.home)) is not None:
+        yield loose
 
 
 def _memory(machine: Machine, project: Project) -> Results:
@@ -238,6 +248,8 @@ def _settings(machine: Machine, project: Project) -> Results:
 CHECKS: dict[str, Callable[[Machine, Project], Results]] = {
     "ledger": _ledger,
     "secrets": _secrets,
+    "forgotten": _forgotten,
+    "permissions": _permissions,
     "memory": _memory,
     "files": _files,
     "log": _log,
@@ -258,6 +270,7 @@ CHECKS: dict[str, Callable[[Machine, Project], Results]] = {
 def repair(machine: Machine, project: Project, *, dry_run: bool) -> list[str]:
     """Repairs what can be repaired. Returns a line for each repair; with `dry_run`, for what would be done."""
     fixes = [*_rewire_hosts(machine, project, dry_run), *_remake_plugins(machine, project, dry_run)]
+    fixes += _close_home(machine, dry_run)
     if not project.known:
         return fixes
     done = upgrade(project, dry_run=dry_run)
@@ -296,6 +309,15 @@ def _remake_plugins(machine: Machine, project: Project, dry_run: bool) -> Iterat
         yield f"make the plugin for {agent} anew; take it over in the agent: holdfast plugin {agent}"
         if not dry_run:
             make(machine, project, agent)
+
+
+def _close_home(machine: Machine, dry_run: bool) -> Iterator[str]:
+    """Takes the home away from others, unless it is theirs."""
+    if loose_home(machine.home) is not None and machine.home.stat().st_uid == os.getuid():
+        yield f"chmod 700 {machine.home}"
+        if not dry_run:
+            with files.explained(machine.home, "change"):
+                machine.home.chmod(0o700)
 
 
 def _accept_entries(project: Project, dry_run: bool) -> list[str]:
