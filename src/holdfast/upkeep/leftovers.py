@@ -71,7 +71,7 @@ def find_leftovers(home: Path, project: Project) -> Iterator[str]:
         with closing(store):
             for session in sorted(denied.sessions):
                 if store.count(Removal(sessions=[session])):
-                    yield f"{project.capture}: holds what session {session} said, which was forgotten. {_again(session)}"
+                    yield f"{project.capture}: holds words of the forgotten session {session}. {_again(session)}"
     for path in archives_in(home):
         try:
             if any(_holds_text(denied, data, None) for data in members(path)):
@@ -130,7 +130,7 @@ def _cells(data: bytes, path: Path | None) -> Iterator[str]:
 def _opened(data: bytes, path: Path | None) -> sqlite3.Connection:
     if path is not None:
         return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5)
-    database = sqlite3.connect(":memory:")
+    database = sqlite3.connect("file::memory:", uri=True)
     # A database in memory has no write-ahead log: its header must not ask for one.
     database.deserialize(data[:18] + b"\1\1" + data[20:])
     return database

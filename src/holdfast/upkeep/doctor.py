@@ -19,7 +19,6 @@ from holdfast.core.errors import FormatTooNew, HoldfastError
 from holdfast.core.git import git_text
 from holdfast.flows.capture import capture, describe_fault, is_given_up, retry_all
 from holdfast.flows.hosts import plan_install, rewire, wired
-from holdfast.flows.leftovers import find_leftovers, loose_home
 from holdfast.flows.plugins import make, outdated
 from holdfast.knowledge import store as knowledge
 from holdfast.ledger.markdown import current
@@ -33,6 +32,7 @@ from holdfast.store.inbox import faults
 from holdfast.store.line_grammar import Problem
 from holdfast.store.machine import Machine, compile_rules, scanner_installed, scanner_missing_rules
 from holdfast.store.project import FORMAT, Project, check_format
+from holdfast.upkeep.leftovers import find_leftovers, loose_home
 
 RECENT_S = 86_400
 _SHOWN = ("local", ".gitignore", ".gitattributes")  # the memory's files in the work tree
