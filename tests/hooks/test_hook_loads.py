@@ -29,7 +29,7 @@ HEAVY = {
     *("shutil", "signal", "site", "socket", "sqlite3", "string", "subprocess", "tempfile", "threading"),
     *("traceback", "typing", "urllib", "uuid", "warnings", "weakref"),
 }
-EVERY = {"hook", "respond", "host_protocol", "place", "trace", "bare_json", "prepared", "reading"}
+EVERY = {"hook", "respond", "host_protocol", "payload", "place", "trace", "bare_json", "prepared", "reading"}
 JUDGED = {"classify", "classify_words", "classify_sentence", "classify_orders"}
 SILENT = EVERY | JUDGED | {"prompt", "start_lines", "words", "emit", "fence", "patterns"}
 POINTED = SILENT | {"lesson_lines", "postings", "offers", "relevance", "ranking"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from holdfast.core import place
+from holdfast.core.reading import bytes_of
 from holdfast.hooks import trace
 
 TYPE_CHECKING = False  # importing it from `typing` would load that module
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 FORMAT = 1
+MOST = 4 << 20  # bytes of the prepared file
 
 
 def told(directory: str, env: dict[str, str], branch: str | None = None) -> dict[str, Any] | None:
@@ -27,8 +29,7 @@ def told(directory: str, env: dict[str, str], branch: str | None = None) -> dict
     if project is None or trace.ended(project.memory):
         return None
     try:
-        with open(os.path.join(project.memory, "resume.json"), encoding="utf-8") as file:
-            prepared = loads(file.read())
+        prepared = loads(bytes_of(os.path.join(project.memory, "resume.json"), MOST) or b"")
         if prepared["format"] != FORMAT or prepared["day"] != time.strftime("%Y-%m-%d", time.gmtime()):
             return None
         if prepared["current"] != place.stamp(os.path.join(project.memory, "current.md")):
