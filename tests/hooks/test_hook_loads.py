@@ -38,7 +38,7 @@ import io, os, sys
 before = set(sys.modules)
 read = []
 def heard(event, given):
-    if event == "open" and str(given[0]).endswith("why.jsonl") and given[1]:  # `os.open`, which appends, has no mode
+    if event == "open" and str(given[0]).endswith("why.jsonl") and not given[2] & 3:  # else it appends
         read.append(given[0])
 sys.addaudithook(heard)
 sys.path.append(sys.argv[1])

@@ -9,6 +9,10 @@ from __future__ import annotations
 import os
 import stat
 
+TYPE_CHECKING = False  # importing it from `typing` would load that module
+if TYPE_CHECKING:
+    from typing import Any
+
 MOST_BYTES = 30_000
 _SMALL = 10_000
 _NAMES = ("O_NONBLOCK", "O_NOCTTY", "O_BINARY", "O_CLOEXEC")
@@ -63,6 +67,16 @@ def bytes_of(path: str | os.PathLike[str], most: int, *, start: int = 0, follow:
         return None
     finally:
         os.close(descriptor)
+
+
+def json_of(path: str, most: int) -> Any:
+    """The value in a JSON file. An OSError when it cannot be read, a ValueError when it is torn or too long."""
+    data = bytes_of(path, most)
+    if data is None:
+        raise FileNotFoundError(path)
+    from holdfast.core.bare_json import loads
+
+    return loads(data)
 
 
 def _read(descriptor: int, most: int) -> bytes:

@@ -61,6 +61,7 @@ def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str,
     try:
         return answer(arguments, raw, stdout, env)
     finally:
+        at_work.clear()  # it is done, even if the host never closes its pipe
         payload.drain(stdin, raw)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from holdfast.core.reading import bytes_of
+from holdfast.core.reading import bytes_of, json_of
 from holdfast.hooks import host_protocol, trace
 from holdfast.hooks.trace import entry, is_first, is_time, seen
 
@@ -70,10 +70,9 @@ def _line(label: str, changed: list[str]) -> list[Line]:
 
 
 def _files_changed(prepared: Prepared, found: Place, path: str) -> list[str]:
-    from holdfast.core.bare_json import loads
 
     try:
-        before = loads(bytes_of(path, MOST_SEEN) or b"")
+        before = json_of(path, MOST_SEEN)
         now = _standing(prepared, found, before)
         return _named({**now, "files": before["files"]}, now)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
@@ -125,10 +124,9 @@ def _changes(prepared: Prepared, call: Call, found: Place) -> list[Line]:
     path = seen(found.memory, call)
     if not is_time(path):
         return []
-    from holdfast.core.bare_json import loads
 
     try:
-        before = loads(bytes_of(path, MOST_SEEN) or b"")
+        before = json_of(path, MOST_SEEN)
         now = _standing(prepared, found, before)
         changed = _named(before, now)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):

@@ -10,7 +10,7 @@ import sys
 import time
 
 from holdfast.core.processes import CAPTURE, ISOLATED, detach
-from holdfast.core.reading import bytes_of
+from holdfast.core.reading import json_of
 from holdfast.hooks import trace
 from holdfast.hooks.host_protocol import MOMENT, PROMPT
 from holdfast.hooks.prepared import Prepared, Unreadable
@@ -80,10 +80,9 @@ def prepare_now(found: Place, until: float, env: dict[str, str], *only: str) -> 
 
 def _is_enabled(found: Place) -> bool:
     """Whether the project is enabled, from the file that `hot.db` is made from."""
-    from holdfast.core.bare_json import loads
 
     try:
-        switches = loads(bytes_of(os.path.join(found.memory, "switches.json"), MOST_SWITCHES) or b"")
+        switches = json_of(os.path.join(found.memory, "switches.json"), MOST_SWITCHES)
         marks = {*switches["places"], *switches.get("marks", ())}
         return switches["enabled"] is True and found.known(marks)
     except (OSError, ValueError, LookupError, TypeError):

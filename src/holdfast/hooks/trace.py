@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from holdfast.core.reading import bytes_of, open_regular
+from holdfast.core.reading import bytes_of, json_of, open_regular
 from holdfast.hooks import host_protocol
 
 TYPE_CHECKING = False  # importing it from `typing` would load that module
@@ -208,10 +208,9 @@ def ended(memory: str, session: object = None) -> bool:
 
 
 def _is_over(path: str) -> bool:
-    from holdfast.core.bare_json import loads
 
     try:
-        letter = loads(bytes_of(path, 64 * 1024) or b"")
+        letter = json_of(path, 64 * 1024)
         process = letter["process"]
         if letter["event"] == "SessionEnd":
             return True
