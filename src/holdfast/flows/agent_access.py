@@ -19,6 +19,8 @@ from holdfast.store.switches import is_known, switches_of
 class CallCancelled(HoldfastError):
     """The client took a call back before it wrote anything."""
 
+    code = "call-cancelled"
+
 
 class AgentMachine(Machine):
     """This machine as used by an agent: what is stored through it has the agent as its author."""
