@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.words import word_set as words
-from holdfast.guard.not_secret import SecretSpan
+from holdfast.guard.not_secret import SecretSpan, is_wordlike
 from holdfast.guard.secret_values import Strength, Style, classify, is_secret, is_shouted, without_scheme
 
 _LONGEST_NAME = 80
@@ -18,8 +18,20 @@ _JUDGED = 200
 # Literals only: a set among the alternatives makes the sweep three times slower.
 _NAME_PART = lazy_regex(
     "pass|pwd|secret|token|key|auth|cred|psk|jwt|bearer|mnemonic|phrase|kennwort|contrase|senha|"
-    "connectionstring|connection_string|wachtwoord|_pat|-pat|_pw|-pw|_sas|?sig|&sig".replace("?", r"\?")
+    "connectionstring|connection_string|wachtwoord|_pat|-pat|_pw|-pw|_sas|?sig|&sig|parola|sandi|haslo|sifre|clave".replace(
+        "?", r"\?"
+    )
 )
+# "Password" where it is not written in ASCII: Chinese, Hindi, Arabic, Bengali, Russian, Urdu, Japanese and others.
+_WORDS_ABROAD = (
+    "密码|密碼|口令|暗号|パスワード|비밀번호|암호|पासवर्ड|पासवर्ड|كلمة المرور|كلمة السر|كلمة سر|পাসওয়ার্ড|পাসওয়ার্ড|"
+    "парол|پاس ورڈ|پاسورڈ|رمز عبور|mật khẩu|รหัสผ่าน|סיסמה|סיסמא|κωδικό|令牌|密钥|密鑰|トークン|토큰|токен|пасворд"
+)
+_NAME_PART_ABROAD = lazy_regex(f"{_NAME_PART.pattern}|{_WORDS_ABROAD}|şifre|hasło|lösenord")
+_ABROAD = lazy_regex(_WORDS_ABROAD)
+_ASCII_RUN = lazy_regex(r"[!-~]{6,200}+")
+_REACH_ABROAD = 90
+_SYMBOLS = frozenset("!#$%&*+?@^~")
 
 # From the end of a name to the beginning of its value; group 1 is the rest of the name.
 _AFTER_NAME = lazy_regex(
@@ -70,17 +82,20 @@ _SETTERS = words(
 
 _LOOK_BACK = 160
 _SUBJECT = lazy_regex(
-    r"(?<!\w)(?<!etc/)(?:(?:pass(?:word|phrase|code|wd|wort)|(?<=mot de )passe|pwd|kennwort|contraseña|"
-    r"senha|wachtwoord)s?|"
+    r"(?<!\w)(?<!etc/)(?:(?:pass(?:word|phrase|code|wd|wort)|(?<=mot de )passe|pwd|kennwort|contrase[ñn]a|"
+    r"senha|clave|wachtwoord|parola|(?<=kata )sandi(?:nya)?|[sş]ifre(?:si|niz|m)?|has[lł]o|lösenord(?:et)?)s?|"
     r"(?P<machine>key|token|secret|cred(?:ential)?s?))\b"
 )
 # The words between the subject and the value: `… for the admin account is now: "`.
 _PREDICATE = lazy_regex(
     r"""[)"'`*]{0,3}
-        (?P<whom>[ \t]{1,3}(?:for|of|to|on|in|at|from|we|you|i|that|which|provided|given|used|supplied)\b
-           [^\n.:;=|"'`]{0,60}?)?
+        (?P<whom>[ \t]{1,3}(?:\([^()\n]{1,30}\)(?=[ \t:])
+           |(?:for|of|to|on|in|at|from|we|you|i|that|which|provided|given|used|supplied
+           |für|fuer|von|vom|zu|zum|zur|beim|im|am|der|des|de|del|da|do|du|pour|para|por|per|di|dla|untuk|til|voor|van)\b
+           [^\n.:;=|"'`]{0,60}?))?
         (?:[ \t]{1,3}
-           (?P<verb>(?:is|was|are|will\ be|should\ be|ist|lautet|est|es|war|é|(?:changed|set)\ to|became)\b
+           (?P<verb>(?:is|was|are|will\ be|should\ be|(?:changed|set)\ to|became|ist|lautet|war|wurde\ auf|est|es|era
+                   |será|sera|é|è|adalah|ialah|jest|olarak|är)\b
                    |[-–—](?=\ ))
            (?:[ \t]{1,3}(?:now|still|currently|simply|just|(?:set|changed)\ to|as\ follows|actually))?
           |(?(whom)(?=:)|(?=[ \t]{1,3}["'`(]?[^\s])))
@@ -88,7 +103,24 @@ _PREDICATE = lazy_regex(
     re.VERBOSE,
 )
 _WORD = lazy_regex(r"""[^\s"'`“”‘’«»<>\\]{5,400}+""")
-_BETWEEN = lazy_regex(r"(?:(?:the|your|my|our|an?|its|their)[ \t]+)?(?:[\w-]{1,30}[ \t]+){0,2}")
+_BETWEEN = lazy_regex(
+    r"(?:(?:the|your|my|our|an?|its|their|das|mein|unser|le|mon|notre|la|el|mi|il|o|a)[ \t]+)?"
+    r"(?:[\w-]{1,30}[ \t]+){0,2}"
+)
+_JOINTS = (
+    " is ",
+    " as ",
+    " for ",
+    " ist ",
+    " als ",
+    " est ",
+    " comme ",
+    " es ",
+    " como ",
+    " é ",
+    " è ",
+    " come ",
+)
 # Which keys are secrets: many are not.
 _KEY_OF = lazy_regex(r"(?:api|access|secret|private|encryption|signing|license|auth|admin|master)[ _-]?\Z")
 
@@ -98,7 +130,7 @@ _ANOTHER_NAME = lazy_regex(r"[\w.-]{1,40}=[^=]")
 
 def find_names(lowered: str) -> list[re.Match[str]]:
     """Return all possible positions of a secret's name; one sweep serves several rules."""
-    return list(_NAME_PART.finditer(lowered))
+    return list((_NAME_PART if lowered.isascii() else _NAME_PART_ABROAD).finditer(lowered))
 
 
 class _Runs:
@@ -126,8 +158,7 @@ def find_assignments(text: str, names: list[re.Match[str]]) -> Iterator[SecretSp
         if not link or not opening or opening.end() == last_value:
             continue
         name = _full_name(text, hit.start(), link.end(1))
-        # `AWS::IAM::AccessKey` names a type.
-        strength = None if text.endswith("::", 0, link.end(1) - len(name)) else classify(name)
+        strength = None if _is_part_of_name(text, link.end(1) - len(name)) else classify(name)
         if not strength:
             continue
         last_value = opening.end()
@@ -138,6 +169,14 @@ def find_assignments(text: str, names: list[re.Match[str]]) -> Iterator[SecretSp
         if finding:
             yield finding
             done = finding.end
+
+
+def _is_part_of_name(text: str, start: int) -> bool:
+    """`AWS::IAM::AccessKey` names a type, `arn:aws:…:secret:…` a resource, `checksum/secret` a digest."""
+    if text.endswith(("::", "checksum/"), 0, start):
+        return True
+    resource = text.rfind("arn:", max(0, start - _LOOK_BACK), start) if text.endswith(":", 0, start) else -1
+    return resource >= 0 and not any(char.isspace() or char in "\"'" for char in text[resource:start])
 
 
 def _full_name(text: str, telling: int, end: int) -> str:
@@ -254,6 +293,11 @@ def find_in_sentences(text: str, lowered: str, names: list[re.Match[str]]) -> It
     done = 0
     for name in names:
         start = name.start()
+        if start >= done and not name[0].isascii() and _ABROAD.match(lowered, start):
+            if spoken := _spoken_abroad(text, name.end()):
+                yield SecretSpan("password", *spoken)
+                done = spoken[1]
+            continue
         subject = _SUBJECT.match(lowered, start) if start >= done else None
         if not subject or (subject[0] == "key" and not _KEY_OF.search(lowered[max(0, start - 12) : start])):
             continue
@@ -271,6 +315,31 @@ def find_in_sentences(text: str, lowered: str, names: list[re.Match[str]]) -> It
             done = value.end()
 
 
+def _spoken_abroad(text: str, position: int) -> tuple[int, int] | None:
+    """Return the first run of ASCII that looks like a password in what the sentence goes on to say.
+
+    In these scripts words are not ASCII, so that the sentence need not be understood.
+    """
+    end = text.find("\n", position, position + _REACH_ABROAD)
+    for run in _ASCII_RUN.finditer(
+        text, position, end if end >= 0 else min(len(text), position + _REACH_ABROAD)
+    ):
+        value = run[0].strip("\"'`<>(),.;:=*[]")
+        start = text.index(value, run.start()) if value else run.start()
+        if "=" not in value and _is_mixed(value) and _is_spoken_password(value):
+            return start, start + len(value)
+    return None
+
+
+def _is_mixed(value: str) -> bool:
+    """Whether a value has what passwords have and names of files, algorithms and versions have not."""
+    tests: tuple[Callable[[str], bool], ...] = (str.islower, str.isupper, str.isdigit, _SYMBOLS.__contains__)
+    kinds = sum(any(map(test, value)) for test in tests)
+    return kinds > 2 or (
+        value.isalnum() and kinds > 1 and sum(map(str.isdigit, value)) > 1 and not is_wordlike(value)
+    )
+
+
 def _is_spoken_password(value: str) -> bool:
     return not _ANOTHER_NAME.match(value) and is_secret(value, "password", "prose")
 
@@ -282,7 +351,7 @@ def _is_spoken_token(value: str, fewest: int = 12) -> bool:
 def _value_before(text: str, position: int, is_told: Callable[[str], bool]) -> tuple[int, int] | None:
     start = max(0, position - _LOOK_BACK)
     ahead = text[start:position]
-    joint = max(ahead.rfind(" is "), ahead.rfind(" as "), ahead.rfind(" for "))
+    joint = max(map(ahead.rfind, _JOINTS))
     if joint < 6:
         return None
     rest = ahead[joint + 1 :].partition(" ")[2]

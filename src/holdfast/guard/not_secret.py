@@ -97,7 +97,11 @@ _IDS = lazy_regex(
     r"prt|part|ord|inv|ch|seti|cs|tr|pm|si|txn|node|doc|wf|exec|trace|span|tool|turn)[_-][A-Za-z0-9_-]{6,}|"
     r"(?:sha\d{1,3}|md5|h1|blake\w{1,3}|crc32)[-:=/~][A-Za-z0-9+/=_-]+(?:\?[\w=-]*)?|"
     r"(?:[\w./:-]{1,120}@)?sha256:[0-9a-f]{6,64}|"
-    r"v?\d+(?:\.\d+){1,3}(?:[-+.][\w.+-]*)?|"
+    r"v?\d+(?:\.\d+){1,3}(?:[-+.][\w.+-]*)?(?:/go\.mod)?|"
+    # Public by design: keys of browsers and sites, public halves of key pairs, names of packages and resources.
+    r"(?:phc|pk_live|pk_test|sb_publishable)_[\w+/=-]+|pk-lf-[0-9a-f-]+|6L[\w-]{38}|pk\.eyJ[\w.-]+|"
+    r"AAAA(?:B3NzaC1|C3NzaC1|E2VjZHNh|GnNrLX|InNrLW)[\w+/=-]*|age1[0-9a-z]{50,}|arn:[\w:/+=,.@*-]*|"
+    r"(?:[a-z0-9-]+\.)+[a-z]{2,6}/[\w./@~+-]*|"
     r"\d{4}-\d\d-\d\d(?:[T ][\d:.,Z+-]*)?|"
     r"[+-]?\d+(?:[.,]\d+)*\s?(?:[a-zA-Z%]{1,3}|min|mins|days?|hours?|secs?|chars?|bytes)?|"
     r"#[0-9a-fA-F]{3,8}|0x[0-9a-fA-F]{1,16}|"

@@ -73,6 +73,9 @@ _SECOND_LITERAL = lazy_regex(
 _FIRST_LITERAL = lazy_regex(r"""\\{0,4}["'](?P<secret>[^"'\n\\]{4,200})\\{0,4}["']""")
 
 _AWS_ID = lazy_regex(r"(?<![A-Za-z0-9])A(?:KIA|SIA)[A-Z0-9]{16}(?![A-Za-z0-9])|\[redacted:aws-key\]")
+# A Twilio account or key, and the 32 hex digits that go with it, as the next argument or in quotes.
+_TWILIO_ID = lazy_regex(r"AC(?<![A-Za-z0-9]..)[0-9a-f]{32}(?![A-Za-z0-9])")
+_TWILIO_SECRET = lazy_regex(r"(?<![A-Za-z0-9/#-])[0-9a-zA-Z]{32}(?![A-Za-z0-9-])(?=[\s\"'`,;)@\\&]|\Z)")
 _AWS_SECRET = lazy_regex(r"(?<![A-Za-z0-9/+=_-])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_-])")
 
 
@@ -298,16 +301,22 @@ def find_arguments(text: str, lowered: str) -> Iterator[SecretSpan]:
                     yield SecretSpan("password", match.start("secret"), match.end("secret"))
 
 
-def find_aws_pairs(text: str) -> Iterator[SecretSpan]:
-    """Yield the secret half of AWS key pairs. It has no recognisable form, but is next to the key id, which has."""
-    if "AKIA" not in text and "ASIA" not in text and "[redacted:aws-key]" not in text:
-        return
-    done = 0
-    for key in _AWS_ID.finditer(text):
-        start = max(done, key.start() - 300)
-        done = min(len(text), key.end() + 400)
-        for secret in _AWS_SECRET.finditer(text, start, done):
-            value = secret[0]
+def find_pairs(text: str) -> Iterator[SecretSpan]:
+    """Yield the secret half of key pairs. It has no recognisable form, but is next to the id, which has."""
+    if "AKIA" in text or "ASIA" in text or "[redacted:aws-key]" in text:
+        for value, start, end in _beside(text, _AWS_ID, _AWS_SECRET):
             mixed = re.match(r"(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])", value)
             if mixed and not is_wordlike(value) and not not_secret.is_placeholder(value):
-                yield SecretSpan("aws-secret", secret.start(), secret.end())
+                yield SecretSpan("aws-secret", start, end)
+    if "AC" in text:
+        for value, start, end in _beside(text, _TWILIO_ID, _TWILIO_SECRET):
+            if not not_secret.is_placeholder(value):
+                yield SecretSpan("twilio-secret", start, end)
+
+
+def _beside(text: str, ids: re.Pattern[str], secrets: re.Pattern[str]) -> Iterator[tuple[str, int, int]]:
+    done = 0
+    for key in ids.finditer(text):
+        start = max(done, key.start() - 300)
+        done = min(len(text), key.end() + 400)
+        yield from ((secret[0], *secret.span()) for secret in secrets.finditer(text, start, done))

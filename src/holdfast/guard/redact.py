@@ -12,7 +12,6 @@ from holdfast.guard import not_secret
 from holdfast.guard.not_secret import MARK_PATTERN, SecretSpan, is_wordlike, mark_of, strip_private
 
 # Removing one secret can reveal another; each round removes at least one, few texts need three.
-_COLOUR = lazy_regex(r"(\x1b\[[0-9;]*[A-Za-z])")
 _MOST_ROUNDS = 12
 
 _SHORTEST = 6
@@ -55,14 +54,6 @@ class Redactor:
 
     def redact(self, text: str) -> str:
         """Replace every secret with `[redacted:<kind>]`; redacting twice changes nothing."""
-        if "\x1b" in text:
-            # A colour code ends with a letter, which would hide the start of a token.
-            pieces = _COLOUR.split(text)  # text, colour, text …
-            pieces[::2] = map(self._redacted, pieces[::2])
-            return "".join(pieces)
-        return self._redacted(text)
-
-    def _redacted(self, text: str) -> str:
         for _ in range(_MOST_ROUNDS):
             findings = self.findings(text)
             if not findings:
@@ -73,24 +64,46 @@ class Redactor:
     def findings(self, text: str) -> list[SecretSpan]:
         """Return all secrets of the text in order, without overlaps, and none inside a redaction mark."""
         candidates = [finding for finding in self._candidates(text) if finding.end > finding.start]
+        candidates += self._behind_encodings(text)
         return _outside_marks(_merged(candidates), text) if candidates else []
 
+    def _behind_encodings(self, text: str) -> Iterator[SecretSpan]:
+        """Apply the same rules to the text as it reads once decoded."""
+        from holdfast.guard.views import views
+
+        for view in views(text):
+            for kind, start, end in self._by_rules(view.text):
+                if end > start:
+                    yield from (SecretSpan(kind, *origin) for origin in view.origin(start, end))
+
     def _candidates(self, text: str) -> Iterator[SecretSpan]:
+        yield from self._by_rules(text)
+        if self._scanner:
+            yield from self._scanner.scan(text)
+
+    def _by_rules(self, text: str) -> Iterator[SecretSpan]:
         # Imported on first use: a process that redacts nothing does not pay for the rules.
         from holdfast.guard.named_secrets import find_assignments, find_in_sentences, find_names
         from holdfast.guard.placed_secrets import (
             find_arguments,
-            find_aws_pairs,
             find_cookies,
             find_in_commands,
             find_in_urls,
+            find_pairs,
             find_schemes,
             find_spaced,
         )
-        from holdfast.guard.token_shapes import find_private_keys, find_tokens
+        from holdfast.guard.token_shapes import find_glued_tokens, find_private_keys, find_tokens
 
         yield from self._exact(text)
-        for rule in (find_private_keys, find_tokens, find_in_urls, find_spaced, find_aws_pairs):
+        for rule in (
+            find_private_keys,
+            find_tokens,
+            find_glued_tokens,
+            find_in_urls,
+            find_spaced,
+            find_pairs,
+        ):
             yield from rule(text)
         # Lower case of the same length: İ is the one letter whose lower case is longer.
         lowered = text.replace("\u0130", "I").lower()
@@ -99,8 +112,6 @@ class Redactor:
         yield from find_in_sentences(text, lowered, names)
         for folded_rule in (find_schemes, find_cookies, find_in_commands, find_arguments):
             yield from folded_rule(text, lowered)
-        if self._scanner:
-            yield from self._scanner.scan(text)
 
     def _exact(self, text: str) -> Iterator[SecretSpan]:
         for form in self._forms:

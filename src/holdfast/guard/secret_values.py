@@ -19,12 +19,13 @@ _PASSWORDS = words(
     """
     pwd pass pw psk contraseña contrasena senha motdepasse mnemonic dbpass dbpwd userpass mypass rootpw
     storepass keypass masterpass adminpass smtppass mailpass wachtwoord haslo lozinka mdp pswd passw
+    parola sandi sifre şifre hasło salasana lösenord пароль 密码 密碼 口令 パスワード 비밀번호
     """
 )
 _SECRETS = words(
     """
     secret token apikey authtoken accesstoken jwt bearer credential credentials creds cred pat secretkey
-    accesskey privatekey authorization apitoken sharedkey accountkey signingkey encryptionkey authkey
+    accesskey privatekey authorization apitoken sharedkey accountkey encryptionkey authkey
     clientsecret appsecret connectionstring apisecret refreshtoken idtoken bottoken sas keydata licensekey
     sharedaccesskey usertoken personaltoken auth
     """
@@ -41,7 +42,7 @@ _SECRET_PAIRS = words(
 )
 _WEAK = words(
     """
-    key sig salt dsn otp
+    key sig salt dsn otp signingkey
     """
 )
 # A last word that does not change the meaning: FOO_TOKEN_PROD, SECRET_KEY_BASE, api_key_2.
@@ -52,6 +53,7 @@ _TAILS = words(
     previous prev eu us
     """
 )
+_PUBLIC = frozenset({"public", "publishable", "site"})
 # Before `token` or `key` these make it a mark in a text, a position in a list, or something public.
 _HARMLESS_BEFORE = words(
     """
@@ -97,7 +99,7 @@ def classify(name: str) -> Strength | None:
     if last.endswith(_PASSWORD_ENDINGS) or last in _PASSWORDS:
         # `pass` alone is also a verb and a step of a compiler: its value has to look random.
         return "secret" if last in {"pass", "pw"} and not before else "password"
-    if before in _HARMLESS_BEFORE or "public" in parts:
+    if before in _HARMLESS_BEFORE or not _PUBLIC.isdisjoint(parts):
         return None
     if last == "key":
         return "secret" if before in _SECRET_PAIRS else "weak"

@@ -8,12 +8,12 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from holdfast.core.patterns import lazy_regex
-from holdfast.guard.not_secret import SecretSpan, is_placeholder, is_wordlike
+from holdfast.guard.not_secret import SecretSpan, is_common_word, is_hash_or_uuid, is_placeholder, is_wordlike
 
 _SHORT = 4_000  # characters; up to here two hundred searches for a literal take less than compiling the sweep
 _first_few = iter(range(24))  # short texts; with more of them compiling the sweep saves time
 
-_LONGEST_BEFORE = 64
+_LONGEST_BEFORE = 120
 
 _LONGEST_BLOCK = 100_000
 _BEGIN = lazy_regex(r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d:")
@@ -45,7 +45,7 @@ class TokenShape(NamedTuple):
 # Every repetition has an upper bound: a text full of anchors must not cost more than its length allows.
 _SHAPES = (
     TokenShape("aws-key", "AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}(?![A-Za-z0-9])", wordy=True),
-    TokenShape("aws-key", "ABSK", r"[A-Za-z0-9+/]{80,300}={0,2}"),
+    TokenShape("aws-key", "ABSK bedrock-api-key-", r"[A-Za-z0-9+/]{80,3000}={0,2}"),
     TokenShape("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{30,255}(?:[._][\w-]{8,400}){0,3}"),
     TokenShape("github-token", "github_pat_", r"[A-Za-z0-9_]{22,255}"),
     TokenShape(
@@ -53,6 +53,7 @@ _SHAPES = (
         "glpat- gldt- glrt- glrtr- glcbt- glptt- glft- glsoat- glimt- glagent- gloas- glffct- glwt-",
         r"[\w.-]{16,300}",
     ),
+    TokenShape("gitlab-token", "GR1348941", r"[\w-]{20,60}"),
     TokenShape("slack-token", "xox", r"[abceoprs](?:\.xox[bp])?-[A-Za-z0-9-]{10,400}"),
     TokenShape("slack-token", "xapp-", r"\d-[A-Za-z0-9-]{20,400}"),
     TokenShape("webhook", "hooks.slack.com/", r"(?:services|workflows|triggers)/[\w/-]{20,200}", wordy=True),
@@ -64,12 +65,15 @@ _SHAPES = (
     ),
     TokenShape("webhook", ".webhook.office.com/webhookb2/", r"[\w@/-]{40,400}", wordy=True),
     TokenShape("webhook", "hooks.zapier.com/hooks/catch/", r"[\w/]{8,100}", wordy=True),
-    TokenShape("stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_", r"[A-Za-z0-9_]{16,300}"),
+    TokenShape(
+        "stripe-key", "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_", r"[A-Za-z0-9_]{16,300}"
+    ),
     TokenShape("webhook-secret", "whsec_", r"[A-Za-z0-9+/=_-]{20,200}"),
     TokenShape("google-key", "AIza", r"[\w-]{30,60}"),
     TokenShape("google-token", "ya29.", r"[\w.-]{20,600}"),
     TokenShape("google-secret", "GOCSPX-", r"[\w-]{20,60}"),
     TokenShape("google-token", "1//0", r"[\w-]{30,200}"),
+    TokenShape("google-key", "AQ.", r"[\w-]{40,120}(?![\w.-])"),
     TokenShape("anthropic-key", "sk-ant-", r"[\w-]{20,300}"),
     TokenShape("openai-key", "sk-proj- sk-svcacct- sk-admin- sk-None-", r"[\w-]{20,300}"),
     TokenShape("openrouter-key", "sk-or-v1-", r"[0-9a-f]{32,100}"),
@@ -80,6 +84,14 @@ _SHAPES = (
     TokenShape("api-key", "lsv2_", r"(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}"),
     TokenShape("api-key", "e2b_ fc-", r"[0-9a-f]{32,64}(?![A-Za-z0-9])"),
     TokenShape("api-key", "re_", r"[A-Za-z0-9]{6,12}_[A-Za-z0-9]{18,40}"),
+    TokenShape("wandb-key", "wandb_v1_", r"[\w-]{30,200}"),
+    TokenShape(
+        "api-key",
+        "rpa_ apify_api_ bb_live_ bb_test_ dtn_ KGAT_ sk-lf- sk-helicone- crsr_ jsrp_ hcaik_ hcxik_",
+        r"[\w-]{24,200}",
+    ),
+    TokenShape("api-key", "BSA", r"[A-Za-z0-9_-]{28}(?![\w-])"),
+    TokenShape("api-key", "key_", r"[0-9a-f]{64}(?![A-Za-z0-9])"),
     TokenShape("npm-token", "npm_", r"[A-Za-z0-9]{30,80}"),
     TokenShape("pypi-token", "pypi-", r"[\w-]{50,400}"),
     TokenShape("rubygems-key", "rubygems_", r"[0-9a-f]{40,64}"),
@@ -89,20 +101,36 @@ _SHAPES = (
     TokenShape("twilio-key", "SK", r"[0-9a-f]{32}(?![A-Za-z0-9])"),
     TokenShape("sendgrid-key", "SG.", r"[\w-]{16,32}\.[\w-]{16,64}"),
     TokenShape("mailgun-key", "key-", r"[0-9a-f]{32}(?![A-Za-z0-9])"),
-    TokenShape("mailgun-key", "-", r"[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])", before=r"[0-9a-f]{32}"),
-    TokenShape("mailchimp-key", "-us", r"\d{1,2}(?![\w-])", before=r"[0-9a-f]{32}"),
+    TokenShape("mailgun-key", "-", r"[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])", before=r"(?<![0-9a-f])[0-9a-f]{32}"),
+    TokenShape("mailchimp-key", "-us", r"\d{1,2}(?!\d)", before=r"(?<![0-9a-f])[0-9a-f]{32}"),
     TokenShape("brevo-key", "xkeysib- xsmtpsib-", r"[0-9a-f]{64}-[A-Za-z0-9]{12,20}"),
     TokenShape(
-        "discord-token", ".", r"[\w-]{6}\.[\w-]{27,40}(?![\w.-])", before=r"[MNO][A-Za-z0-9_-]{22,27}"
+        "discord-token",
+        ".",
+        r"[\w-]{6}\.[\w-]{27,40}(?![\w.-])",
+        before=r"(?<![A-Za-z0-9+/])[MNO][A-Za-z0-9_-]{22,27}",
     ),
-    TokenShape("telegram-token", ":AA", r"[\w-]{32,34}(?![\w-])", before=r"\d{8,11}"),
+    TokenShape("telegram-token", ":AA", r"[\w-]{32,40}", before=r"(?<!\d)\d{8,11}"),
     TokenShape("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", r"[0-9a-f]{40,80}"),
     TokenShape("heroku-key", "HRKU-", r"[\w-]{30,100}"),
-    TokenShape("azure-secret", "8Q~ 7Q~", r"[\w~.-]{30,40}", before=r"[\w~.-]{3}"),
+    TokenShape("azure-secret", "8Q~ 7Q~ 9Q~", r"[\w~.-]{30,40}", before=r"(?<!~)[\w~.-]{3}"),
+    TokenShape(
+        "azure-key",
+        "AzFu AzSe ACDb +ASt +ACR +AEh +ARm",
+        r"[A-Za-z0-9+/]{4,12}={0,2}(?![A-Za-z0-9+/=])",
+        before=r"[A-Za-z0-9+/]{38,84}",
+    ),
+    TokenShape("azure-token", "AZDO", r"[A-Za-z0-9]{4}(?![A-Za-z0-9])", before=r"[A-Za-z0-9]{76}"),
+    TokenShape(
+        "azure-key",
+        "AAAB AAAA",
+        r"AC[A-Za-z0-9]{2}[A-Za-z0-9]{4}(?![A-Za-z0-9])",
+        before=r"(?<![A-Za-z0-9])[A-Za-z0-9]{32,80}JQQJ99[A-Z]{3}AC[A-Za-z0-9]{1,10}",
+    ),
     TokenShape("databricks-token", "dapi", r"[0-9a-f]{32}(?:-\d)?"),
     TokenShape("shopify-token", "shpat_ shpca_ shppa_ shpss_ shptka_", r"[0-9a-fA-F]{28,64}"),
     TokenShape("square-token", "EAAA sq0atp- sq0csp- sq0idp-", r"[\w-]{22,90}"),
-    TokenShape("facebook-token", "EAAC EAAB EAAG EAAE EAAD IGQV", r"[A-Za-z0-9]{60,300}"),
+    TokenShape("facebook-token", "EAAC EAAB EAAG EAAE EAAD EAAM IGQV", r"[A-Za-z0-9]{60,300}"),
     TokenShape("linear-key", "lin_api_ lin_oauth_ lin_wh_", r"[A-Za-z0-9]{30,100}"),
     TokenShape("notion-token", "ntn_", r"[A-Za-z0-9]{36,80}"),
     TokenShape("notion-token", "secret_", r"[A-Za-z0-9]{40,60}(?![A-Za-z0-9])"),
@@ -117,7 +145,7 @@ _SHAPES = (
     TokenShape("newrelic-key", "NRAL", r"(?![A-Za-z0-9])", before=r"[0-9a-f]{30,40}"),
     TokenShape("cloudflare-key", "v1.0-", r"[0-9a-f]{20,30}-[0-9a-f]{100,200}"),
     TokenShape("cloudflare-token", "cfut_ cfat_ cfk_", r"[A-Za-z0-9_-]{30,100}"),
-    TokenShape("terraform-token", ".atlasv1.", r"[\w-]{40,100}", before=r"[A-Za-z0-9]{10,20}"),
+    TokenShape("terraform-token", ".atlasv1.", r"[\w-]{40,100}", before=r"(?<!\.)[A-Za-z0-9]{10,20}"),
     TokenShape("airtable-token", "pat", r"[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
     TokenShape("hubspot-token", "pat-", r"(?:na|eu|ap)\d-[0-9a-f-]{36}"),
     TokenShape("figma-token", "figd_ figo_ figu_ figor_", r"[\w-]{24,80}"),
@@ -136,6 +164,58 @@ _SHAPES = (
     TokenShape(
         "api-token", "shippo_live_ shippo_test_ waka_ tskey- ico- fio-u- lob_live_ ops_eyJ", r"[\w-]{20,800}"
     ),
+    TokenShape(
+        "api-token",
+        "odt_ shltm_ flb_live_ ion_ ak_live_ ak_test_ sm_aat_ sm_pat_ sm_sat_ CCIPRJ_ bkct_ dbtu_ dbtc_ "
+        "snyk_uat. xaat- xapt-",
+        r"[\w-]{16,140}",
+    ),
+    TokenShape(
+        "api-token",
+        "pdl_live_apikey_ pdl_sdbx_apikey_ polar_oat_ mlsn. cal_live_ tr_prod_ tr_dev_ "
+        "signkey-prod- signkey-test- sktsec_",
+        r"[\w-]{20,140}",
+    ),
+    TokenShape(
+        "api-token",
+        "BBDC- ddp_ ddw_ CCDB1_ AIVEN-SECRET- tk-us- syt_ ATTA HF_ glsa- mdb_sa_sk_",
+        r"[\w-]{32,140}",
+    ),
+    TokenShape("api-token", "secret-live- secret-test- slk_ live_", r"[\w=-]{36,80}(?![\w=-])"),
+    TokenShape(
+        "api-token", "scp-live- scp-test- s-s4t2ud- s-s4t2af- ck_ cs_", r"[0-9a-f]{32,64}(?![A-Za-z0-9])"
+    ),
+    TokenShape("api-token", "dnkey-", r"[\w=-]{26}-[\w=-]{52}"),
+    TokenShape("api-token", "sec-c-", r"[A-Za-z0-9]{30,60}"),
+    TokenShape("api-token", "hawk.", r"[\w-]{20}\.[\w-]{20}"),
+    TokenShape("api-token", "tkn.v1_", r"[A-Za-z0-9]{60,80}=?"),
+    TokenShape("api-token", "VF.", r"(?:(?:DM|WS)\.)?[a-fA-F0-9]{24}\.[A-Za-z0-9]{16}"),
+    TokenShape("api-token", "1000.", r"[0-9a-f]{32}\.[0-9a-f]{32}"),
+    TokenShape("api-token", "p.eyJ tk.eyJ", r"[\w-]{20,400}\.[\w-]{10,80}"),
+    TokenShape(
+        "api-token",
+        "access_token$production$ access_token$sandbox$",
+        r"[0-9a-z]{16}\$[0-9a-f]{32}",
+        wordy=True,
+    ),
+    TokenShape("harness-token", "pat. sat.", r"[\w-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}"),
+    TokenShape(
+        "onepassword-key", "A3-", r"[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}"
+    ),
+    TokenShape("octopus-key", "API-", r"[A-Z0-9]{25,32}(?![A-Za-z0-9])"),
+    TokenShape("artifactory-token", "cmVmdGtuOj", r"[A-Za-z0-9]{40,70}"),
+    TokenShape("clickhouse-key", "4b1d", r"[A-Za-z0-9]{38}(?![A-Za-z0-9])"),
+    TokenShape(
+        "maxmind-key", "_mmk", r"(?![A-Za-z0-9])", before=r"(?<![A-Za-z0-9])[A-Za-z0-9]{6}_[A-Za-z0-9]{29}"
+    ),
+    TokenShape("salesforce-token", "00D", r"[A-Za-z0-9]{12,15}![\w.]{80,160}"),
+    TokenShape("firebase-key", ":APA91b", r"[\w-]{120,200}", before=r"[A-Za-z0-9_-]{11,22}"),
+    TokenShape("fauna-key", "fnA", r"[A-Za-z0-9_-]{37,50}(?![\w-])"),
+    TokenShape(
+        "vault-token", "s.", r"(?=[A-Za-z0-9]{0,24}\d)(?=[A-Za-z0-9]{0,24}[A-Z])[A-Za-z0-9]{24}(?![\w.-])"
+    ),
+    TokenShape("asana-token", "1/ 2/", r"\d{14,18}(?:/\d{14,18})?:[0-9a-f]{32}(?![A-Za-z0-9])"),
+    TokenShape("facebook-token", "|", r"[\w-]{27}(?![\w-])", before=r"(?<!\d)\d{15,16}"),
     TokenShape("plaid-token", "access-", r"(?:sandbox|development|production)-[0-9a-f-]{36}"),
     TokenShape("alibaba-key", "LTAI", r"[A-Za-z0-9]{16,24}(?![A-Za-z0-9])"),
     TokenShape("tencent-key", "AKID", r"[A-Za-z0-9]{28,40}(?![A-Za-z0-9])"),
@@ -145,7 +225,7 @@ _SHAPES = (
         "launchdarkly-key", "sdk- mob- api-", r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
     ),
     TokenShape("openshift-token", "sha256~", r"[\w-]{43}"),
-    TokenShape("sonar-token", "squ_ sqp_ sqa_", r"[0-9a-f]{40}"),
+    TokenShape("sonar-token", "squ_ sqp_ sqa_ sqb_", r"[0-9a-f]{40}"),
     TokenShape("twitter-token", "AAAAAAAAAAAAAAAAAAA", r"[A-Za-z0-9%]{40,200}"),
     TokenShape("yandex-key", "AQVN", r"[\w-]{30,50}"),
     TokenShape("mapbox-token", "sk.eyJ", r"[\w-]{20,400}\.[\w-]{10,80}"),
@@ -185,7 +265,9 @@ def _matchers() -> tuple[dict[str, list[_Matcher]], dict[str, list[_Matcher]]]:
     leading: dict[str, list[_Matcher]] = {}
     inner: dict[str, list[_Matcher]] = {}
     for shape in _SHAPES:
-        before = rf"(?<![A-Za-z0-9+/_]){shape.before}\Z" if shape.before else ""
+        # A `before` that names its own boundary may be glued to what comes ahead of it.
+        boundary = "" if shape.before.startswith("(?<!") else "(?<![A-Za-z0-9+/_])"
+        before = rf"{boundary}{shape.before}\Z" if shape.before else ""
         for anchor in shape.anchors.split():
             source = re.escape(anchor) + shape.body
             table = leading if anchor[0].isalnum() and not before else inner
@@ -260,6 +342,60 @@ def find_tokens(text: str) -> Iterator[SecretSpan]:
                 finding = _match_at(text, match.start(), matcher)
                 if finding:
                     yield finding
+
+
+# Glued to a word or letter, only an anchor of some length, before a body that no word or id has, is a token.
+_LONG_RUN = lazy_regex(r"[A-Za-z0-9_-](?<![A-Za-z0-9_-].)[A-Za-z0-9_-]{19,}+")
+# Alone these would be too short; what follows them is of one length, or of a great one.
+_STRICT_ANCHORS = frozenset(
+    {"AKIA", "ASIA", "AIza", "xox", "eyJ", "dapi", "EAAA", "ATATT3", "ATCTT3", "pat", "SK", "LTAI"}
+)
+_LONGEST_GLUED = 24
+_LONGEST_ANCHOR = 16
+
+
+@cache
+def _glued_anchors() -> re.Pattern[str]:
+    leading = _matchers()[0]
+    glued = [root for root in leading if (len(root) > 2 and not root.isalnum()) or root in _STRICT_ANCHORS]
+    tree: dict[str, Any] = {}
+    for anchor in glued:
+        node = tree
+        for char in anchor:
+            node = node.setdefault(char, {})
+    return re.compile(f"(?<=[A-Za-z0-9]){_tree_pattern(tree)}")
+
+
+def find_glued_tokens(text: str) -> Iterator[SecretSpan]:
+    """Every token right after a letter or digit: `tokenghp_…`. The sweep takes only those that begin a word."""
+    leading = _matchers()[0]
+    for run in _LONG_RUN.finditer(text):
+        low = max(0, run.start() - _LONGEST_ANCHOR)
+        for hit in _glued_anchors().finditer(
+            text, low, min(run.end(), run.start() + _LONGEST_GLUED + _LONGEST_ANCHOR)
+        ):
+            ahead = _WORD_BEFORE.match(text[max(0, hit.start() - _LONGEST_GLUED - 1) : hit.start()][::-1])
+            glue = ahead[0][::-1] if ahead else ""
+            if len(glue) > _LONGEST_GLUED or (len(glue) > 3 and not is_wordlike(glue)):
+                continue
+            findings = (_match_at(text, hit.start(), matcher) for matcher in leading[hit[0]])
+            if (found := next(filter(None, findings), None)) and _is_random(
+                text[hit.end() : found.end], hit[0]
+            ):
+                yield found
+                break
+
+
+_WORD_BEFORE = lazy_regex(r"[A-Za-z0-9]{1,30}")
+
+
+def _is_random(body: str, anchor: str) -> bool:
+    if anchor in _STRICT_ANCHORS:
+        return True
+    if sum(map(str.isdigit, body)) < 2 or not any(map(str.isalpha, body)):
+        return False
+    # `task-` and a hash is an id.
+    return (len(anchor) > 3 and not is_common_word(anchor.strip("-_"))) or not is_hash_or_uuid(body)
 
 
 def _match_at(text: str, position: int, matcher: _Matcher) -> SecretSpan | None:

@@ -1,0 +1,409 @@
+"""Shows a text as it reads once decoded, so that the rules find secrets through the encodings they come in.
+
+`views` yields the text behind escapes, percent codes, entities, hidden and fullwidth characters and colours, the text
+with values that were broken over lines put together, and what base64 and hex runs hold; then the same of each of these.
+Every view maps its positions back to the original. A view exists only where a cheap test says that its encoding occurs,
+and all views of a text together are at most a few times as long as the text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+
+from holdfast.core.patterns import lazy_regex
+from holdfast.guard import not_secret
+
+MOST_LAYERS = 6
+# All views of a text together: this many times its length, and a little for short texts.
+MOST_WORK = 8
+SPARE_WORK = 4_000
+
+# How far around a code its neighbours are shown with it, and what stands for the text in between.
+_REACH = 240
+_GAP = "\n\0\n"
+_BLANK = lazy_regex(r"\s")
+
+Span = tuple[int, int]
+_Edit = tuple[int, int, str]
+
+# What one layer of decoding replaces: escapes of JSON, C and shells, percent codes, entities, colours, hidden signs.
+_BACKSLASH = (
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u\{[0-9a-fA-F]{1,6}\}|u[0-9a-fA-F]{4}"
+    r"|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|x\{[0-9a-fA-F]{1,6}\}|[0-3][0-7]{2}|\r?\n|[nrtabfve0\"'`/\\$ ])"
+)
+_DOLLAR_QUOTE = r"\$(?=['\"])"
+_PERCENT = r"(?:%[0-9a-fA-F]{2})+"
+_ENTITY = r"&(?:\#[0-9]{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,24});"
+_COLOUR = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,500}(?:\x07|\x1b\\)|[@-Z\\^_=>])"
+_UNSEEN = (
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
+)
+_STYLED = (
+    "[\uff01-\uff5e\u3000\u2070-\u209c\u2460-\u24ff\u2100-\u214f\U0001d400-\U0001d7ff\U0001f130-\U0001f189]"
+)
+_CODED = lazy_regex("|".join((_BACKSLASH, _DOLLAR_QUOTE, _PERCENT, _ENTITY, _COLOUR)))
+_CODED_OR_STYLED = lazy_regex(
+    "|".join((_BACKSLASH, _DOLLAR_QUOTE, _PERCENT, _ENTITY, _COLOUR, _UNSEEN, _STYLED))
+)
+# The same, without what cannot matter: a line's end or tab before anything but a word.
+_WORTHY = (
+    r"\\(?:u[0-9a-fA-F{]|U[0-9a-fA-F]{8}|x[0-9a-fA-F{]|[0-3][0-7]{2}|\r?\n|[nrtabfve0][\w$+/]|[\"'`/\\])"
+    r"|\$['\"]|%[0-9a-fA-F]{2}|&(?:\#|[A-Za-z]{2,24};)|\x1b"
+)
+_WORTH = lazy_regex(_WORTHY)
+_STYLE_WORTH = lazy_regex(f"{_UNSEEN}|{_STYLED}")
+_WORTH_OR_STYLED = lazy_regex(f"{_WORTHY}|{_UNSEEN}|{_STYLED}")
+_LETTERS = {"n": "\n", "r": "\r", "t": "\t", "a": " ", "b": " ", "f": " ", "v": " ", "e": " ", "0": " "}
+
+# A value that goes on: in the next line, or in the next string.
+_LINE = r"A-Za-z0-9_+/=~.%!#$^&*@?-"
+_NEXT_LINE = lazy_regex(
+    rf"\n(?:(?<=[{_LINE}]\n)|(?<=[{_LINE}]\r\n)|(?<=[{_LINE}] \n)|(?<=[│|]\n))"
+    rf"[ \t]{{0,60}}+(?:(?:\d{{1,6}}[→:|\t]|//|[>|#*+│-])[ \t]{{0,60}}+)?"
+    rf"(?P<next>[{_LINE}]{{2,400}}+)(?![(\[]|<[^/]|:[\s\"'])"
+)
+_RUN_BACKWARDS = lazy_regex(rf"[{_LINE}]{{3}}")
+_NAME_AND_VALUE = lazy_regex(r"[A-Za-z_][\w.-]*=[^=]")
+_HEAD = lazy_regex(r"[^@&?#]+")
+_NEXT_STRING = lazy_regex(
+    r"(?P<quote>[\"'`])(?:[ \t]{0,40}+(?:[+&~]|\.{1,2}|\|\||<>|\\)?\s{0,80}+(?:[+&~.\\]\s{0,40}+)?)"
+    r"[fFrRbBuU@]?(?P=quote)(?=[\w+/=.~!@#$%^&*-])"
+)
+_LISTED_STRING = lazy_regex(r"(?P<quote>[\"'`])\s{0,40}+,\s{0,80}+(?P=quote)(?=[\w+/=.~-])")
+_LISTS = ("join(", "concat(", "implode(", "Join(", "Concat(")
+
+# Runs that may hold text: of base64 every fourth sign, of hex every second one tells ASCII. Few pictures pass.
+_BASE64 = lazy_regex(
+    r"[ACDI-Za-f](?<![A-Za-z0-9+].)[A-Za-z0-9+/_-]{3}[ACDI-Za-f][A-Za-z0-9+/_-]{3}"
+    r"[ACDI-Za-f][A-Za-z0-9+/_-]{3}[ACDI-Za-f][A-Za-z0-9+/_-]{3}[A-Za-z0-9+/_-]*+={0,2}"
+)
+_HEX = lazy_regex(
+    r"[2-7][0-9a-fA-F][2-7](?<![0-9A-Za-wyz]...)[0-9a-fA-F][2-7][0-9a-fA-F](?:[2-7][0-9a-fA-F]){4,}+"
+    r"(?:[0-9a-fA-F]{2})*+(?![0-9A-Za-z])"
+)
+_SPACED_HEX = lazy_regex(
+    r"[2-7][0-9a-fA-F][ :](?<![0-9A-Za-z]...)(?:[2-7][0-9a-fA-F][ :]){6,}+"
+    r"(?:[0-9a-fA-F]{2}[ :])*+(?:[0-9a-fA-F]{2}\b)?+"
+)
+_PROBE = 16
+_LONGEST_RUN = 400_000
+_SHORTEST_HELD = 8
+
+
+class View:
+    """A text and where its characters come from."""
+
+    __slots__ = ("_apart", "_ends", "_origin_ends", "_origins", "_parent", "_starts", "text")
+
+    def __init__(self, text: str, edits: list[tuple[int, int, int, int]], parent: View | None, apart: bool):
+        self.text = text
+        self._parent = parent
+        # `apart`: the pieces stand for runs far from each other, and nothing lies between them.
+        self._apart = apart
+        self._starts = [edit[0] for edit in edits]
+        self._ends = [edit[1] for edit in edits]
+        self._origins = [edit[2] for edit in edits]
+        self._origin_ends = [edit[3] for edit in edits]
+
+    def origin(self, start: int, end: int) -> list[Span]:
+        """Return the spans of the original text that `text[start:end]` was decoded from."""
+        spans = self._of_runs(start, end) if self._apart else list(self._around_gaps(start, end))
+        if self._parent is None:
+            return spans
+        return [origin for span in spans for origin in self._parent.origin(*span)]
+
+    def _of_runs(self, start: int, end: int) -> list[Span]:
+        first = max(0, bisect_right(self._starts, start) - 1)
+        last = bisect_right(self._starts, end - 1)
+        return list(zip(self._origins[first:last], self._origin_ends[first:last], strict=True))
+
+    def _around_gaps(self, start: int, end: int) -> Iterator[Span]:
+        """What was left out of the view is no part of any finding."""
+        for i in range(bisect_right(self._starts, start), bisect_right(self._starts, end - 1)):
+            if self.text.startswith(_GAP, self._starts[i]) and self._ends[i] - self._starts[i] == len(_GAP):
+                if start < self._starts[i]:
+                    yield self._first(start), self._last(self._starts[i])
+                start = self._ends[i]
+        if start < end:
+            yield self._first(start), self._last(end)
+
+    def _first(self, position: int) -> int:
+        i = bisect_right(self._starts, position) - 1
+        if i < 0:
+            return position
+        if position < self._ends[i]:
+            return self._origins[i]
+        return self._origin_ends[i] + position - self._ends[i]
+
+    def _last(self, end: int) -> int:
+        i = bisect_right(self._starts, end - 1) - 1
+        if i < 0:
+            return end
+        if end - 1 < self._ends[i]:
+            return self._origin_ends[i]
+        return self._origin_ends[i] + end - self._ends[i]
+
+
+def views(text: str) -> Iterator[View]:
+    """Yield the text behind each of its encodings, and behind the encodings in those; never the text itself."""
+    budget = MOST_WORK * len(text) + SPARE_WORK
+    layer: list[tuple[View | None, tuple[_Maker, ...]]] = [(None, _MAKERS)]
+    for _ in range(MOST_LAYERS):
+        following: list[tuple[View | None, tuple[_Maker, ...]]] = []
+        for parent, makers in layer:
+            source = text if parent is None else parent.text
+            for make in makers:
+                view = make(source, parent)
+                if view is None:
+                    continue
+                budget -= len(view.text)
+                if budget < 0:
+                    return
+                yield view
+                # What was put together may be base64; its escapes are those of its parent, decoded there.
+                following.append((view, (_held,) if make is _joined else _MAKERS))
+        layer = following
+
+
+def _windows(text: str, places: Iterable[Span]) -> list[Span]:
+    """Return the parts of the text near the places, cut at blanks; the rest reads as it did."""
+    windows: list[Span] = []
+    for start, end in places:
+        if windows and end + _REACH <= windows[-1][1]:
+            continue
+        low = max(0, start - _REACH)
+        if windows and low <= windows[-1][1]:
+            low = windows.pop()[0]
+        elif low:
+            floor = windows[-1][1] if windows else 0
+            low = max(floor - 1, text.rfind(" ", floor, low), text.rfind("\n", floor, low)) + 1
+            if windows and low <= windows[-1][1]:
+                low = windows.pop()[0]
+        blank = _BLANK.search(text, min(len(text), end + _REACH))
+        windows.append((low, blank.start() if blank else len(text)))
+    return windows
+
+
+def _rewritten(text: str, edits: list[_Edit], windows: list[Span], parent: View | None) -> View | None:
+    """Return the windows with the edits made; both are in order and do not overlap."""
+    if not edits:
+        return None
+    cuts = pairwise([0, *(bound for window in windows for bound in window), len(text)])
+    gaps = [(low, high, _GAP) for low, high in list(cuts)[::2] if low < high]
+    pieces: list[str] = []
+    placed: list[tuple[int, int, int, int]] = []
+    position = length = 0
+    for start, end, replacement in sorted([*gaps, *edits]) if gaps else edits:
+        length += start - position
+        pieces += (text[position:start], replacement)
+        placed.append((length, length + len(replacement), start, end))
+        length += len(replacement)
+        position = end
+    pieces.append(text[position:])
+    return View("".join(pieces), placed, parent, apart=False)
+
+
+# One layer of escapes, codes and disguises.
+
+
+def _decoded(text: str, parent: View | None) -> View | None:
+    worth, pattern = _WORTH, _CODED
+    if not text.isascii() and _STYLE_WORTH.search(text):
+        worth, pattern = _WORTH_OR_STYLED, _CODED_OR_STYLED
+    elif not ("\\" in text or "%" in text or "&" in text or "\x1b" in text or "$'" in text or '$"' in text):
+        return None
+    windows = _windows(text, (match.span() for match in worth.finditer(text)))
+    edits = []
+    for low, high in windows:
+        for match in pattern.finditer(text, low, high):
+            shown = _shown(match[0])
+            if shown != match[0]:
+                edits.append((match.start(), match.end(), shown))
+    return _rewritten(text, edits, windows, parent)
+
+
+def _shown(code: str) -> str:
+    sign = code[0]
+    if sign == "\\":
+        return _unescaped(code[1:])
+    if sign == "%":
+        return _from_bytes(bytes.fromhex(code.replace("%", "")), code)
+    if sign == "&":
+        from html import unescape
+
+        return unescape(code)
+    if sign in "$\x1b" or _is_unseen(sign):
+        return ""
+    from unicodedata import normalize
+
+    folded = normalize("NFKC", sign)
+    return folded if folded.isascii() else sign
+
+
+def _is_unseen(sign: str) -> bool:
+    return _STYLE_WORTH.match(sign) is not None and not re.match(_STYLED, sign)
+
+
+def _unescaped(code: str) -> str:
+    letter = code[0]
+    if letter in "\r\n":
+        return ""
+    if letter in "01234567" and len(code) == 3:
+        return chr(int(code, 8))
+    if letter in _LETTERS:
+        return _LETTERS[letter]
+    if letter not in "uUx":
+        return letter
+    digits = code[1:].strip("{}")
+    if len(code) == 11:  # two halves of one character
+        return (
+            (chr(int(code[1:5], 16)) + chr(int(code[7:], 16)))
+            .encode("utf-16", "surrogatepass")
+            .decode("utf-16")
+        )
+    number = int(digits, 16)
+    return chr(number) if 0 < number < 0x110000 and not 0xD800 <= number < 0xE000 else " "
+
+
+def _from_bytes(data: bytes, code: str) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        # Part of it may be a character cut off; the ASCII in it counts.
+        return data.decode("ascii", "replace") if any(byte < 0x80 for byte in data) else code
+
+
+# Values broken over lines, or over strings that a program puts together.
+
+
+def _joined(text: str, parent: View | None) -> View | None:
+    edits = [*_over_lines(text), *_over_strings(text)]
+    edits.sort()
+    apart = [edit for edit, after in pairwise([*edits, (len(text) + 1, 0, "")]) if edit[1] <= after[0]]
+    return _rewritten(text, apart, _windows(text, (edit[:2] for edit in apart)), parent)
+
+
+def _over_lines(text: str) -> Iterator[_Edit]:
+    if "\n" not in text:
+        return
+    for match in _NEXT_LINE.finditer(text):
+        following = match["next"]
+        if following.isalpha() and (following.islower() or following.istitle()) and len(following) < 12:
+            continue
+        ahead = text[max(0, match.start() - 260) : match.start()].removesuffix("\r")
+        if _is_word(ahead.rsplit(None, 1)[-1:]):
+            continue
+        stripped = ahead.rstrip(" \t│|")
+        if _RUN_BACKWARDS.match(stripped[::-1]) and _goes_on(following):
+            # The last `=` is the soft break of quoted-printable.
+            soft = stripped.endswith("=") and not stripped.endswith("==")
+            gap = len(ahead) - len(stripped) + soft + (text[match.start() - 1] == "\r")
+            yield match.start() - gap, match.start("next"), ""
+
+
+def _is_word(last: list[str]) -> bool:
+    word = last[0].rstrip(".!?") if last else ""
+    return not word or (
+        len(word) < 20
+        and word.isalpha()
+        and (word.islower() or word.istitle() or not_secret.is_wordlike(word))
+    )
+
+
+def _goes_on(following: str) -> bool:
+    """Whether a run at the beginning of a line looks like the rest of a value: no word, id or assignment."""
+    if _NAME_AND_VALUE.match(following):
+        return False
+    head = _HEAD.match(following)
+    part = head[0] if head else following
+    return not not_secret.is_wordlike(part) and (
+        (part.isupper() and part.isalnum()) or not not_secret.is_id(part)
+    )
+
+
+def _over_strings(text: str) -> Iterator[_Edit]:
+    for match in _NEXT_STRING.finditer(text) if '"' in text or "'" in text or "`" in text else ():
+        if len(match[0]) > 2 or (match.start() and text[match.start() - 1].isalnum()):
+            yield match.start(), match.end(), ""
+    if any(word in text for word in _LISTS):
+        yield from ((match.start(), match.end(), "") for match in _LISTED_STRING.finditer(text))
+
+
+# What base64 and hex runs hold.
+
+
+def _held(text: str, parent: View | None) -> View | None:
+    pieces: list[str] = []
+    placed: list[tuple[int, int, int, int]] = []
+    length = 0
+    for pattern, decode in _RUNS:
+        for match in pattern.finditer(text):
+            run = match[0].rstrip(" :")
+            held = decode(run)
+            if len(held) < _SHORTEST_HELD:
+                continue
+            pieces.append(held + _GAP)
+            placed.append((length, length + len(pieces[-1]), match.start(), match.start() + len(run)))
+            length += len(pieces[-1])
+    return View("".join(pieces), placed, parent, apart=True) if pieces else None
+
+
+def _of_base64(run: str) -> str:
+    if len(run) > _LONGEST_RUN or run.isdigit():
+        return ""
+    standard = run.rstrip("=").translate(_URL_SIGNS)
+    if not _text_of(_decode_base64(standard[:_PROBE]), cut=True):
+        return ""
+    return _text_of(_decode_base64(standard), cut=True)
+
+
+_URL_SIGNS = str.maketrans("-_", "+/")
+
+
+def _decode_base64(signs: str) -> bytes:
+    from binascii import Error, a2b_base64
+
+    whole = signs[: len(signs) - (len(signs) % 4 == 1)]
+    try:
+        return a2b_base64(whole + "=" * (-len(whole) % 4))
+    except (Error, ValueError):
+        return b""
+
+
+def _of_hex(run: str) -> str:
+    digits = run.replace(" ", "").replace(":", "")
+    if len(digits) > _LONGEST_RUN or (digits.isdigit() and len(digits) < 20):
+        return ""
+    if not _text_of(bytes.fromhex(digits[:_PROBE]), cut=True):
+        return ""
+    return _text_of(bytes.fromhex(digits), cut=True)
+
+
+_RUNS: tuple[tuple[re.Pattern[str], Callable[[str], str]], ...] = (
+    (_BASE64, _of_base64),
+    (_HEX, _of_hex),
+    (_SPACED_HEX, _of_hex),
+)
+
+
+def _text_of(data: bytes, cut: bool) -> str:
+    """Return the text that bytes are, or '': no control characters but blanks, and UTF-8, or UTF-16 of ASCII."""
+    if not data:
+        return ""
+    if data[1::2].count(0) == len(data) // 2 and len(data) > 3:
+        data = data[::2]
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if not cut or error.start < len(data) - 3:
+            return ""
+        text = data[: error.start].decode("utf-8")
+    return text if text.isprintable() or all(char.isprintable() or char in "\n\r\t" for char in text) else ""
+
+
+_Maker = Callable[[str, View | None], View | None]
+_MAKERS: tuple[_Maker, ...] = (_decoded, _joined, _held)
