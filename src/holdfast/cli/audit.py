@@ -8,8 +8,12 @@ from collections.abc import Sequence
 import msgspec
 
 from holdfast.cli import output
+from holdfast.cli.consent import agreed
 from holdfast.cli.options import Machine, Namespace, flag
+from holdfast.core.errors import UsageError
+from holdfast.store.project import Project
 from holdfast.upkeep.audit import Audit, audit
+from holdfast.upkeep.audit_fixes import PlannedFix, apply_fixes, plan_fixes
 from holdfast.upkeep.finding import LEVELS, AuditFinding
 
 DESCRIPTION = """Looks through this project's memory and the files that agents read: CLAUDE.md, AGENTS.md, GEMINI.md,
@@ -19,6 +23,7 @@ Each finding says where, what, why it matters and what to do. Secrets are never 
 EXAMPLES = """examples:
   holdfast audit               everything, the worst first; exit code 1 if something needs you
   holdfast audit --json        the same for scripts
+  holdfast audit --fix         show the diff of what can be mended, ask for each file, and keep a backup
 """
 
 TITLES = {
@@ -34,18 +39,66 @@ _MOST_SHOWN = 15  # findings under one title, without --all
 
 OPTIONS = (
     flag("--all", "show every finding, not the first 15 of each kind"),
-    flag("--json", "the findings as JSON"),
+    flag("--fix", "remove exact duplicates and redact secrets: each diff is shown, and you are asked"),
+    flag("--yes", "with --fix: do not ask"),
+    flag("--dry-run", "with --fix: only show what would change"),
+    flag("--json", "the findings as JSON; with --fix also the changes, made only with --yes"),
 )
 
 
 def run(options: Namespace, machine: Machine) -> int:
+    if (options.yes or options.dry_run) and not options.fix:
+        raise UsageError("--yes and --dry-run belong to --fix", fix="Say holdfast audit --fix")
     project = machine.project()
     result = audit(machine, project)
+    if options.fix:
+        return _fix(options, machine, project, result)
     if options.json:
         output.show_json(as_json(result))
     else:
         _show(result, most=None if options.all else _MOST_SHOWN)
     return 1 if result.problems else 0
+
+
+def _fix(options: Namespace, machine: Machine, project: Project, result: Audit) -> int:
+    planned = plan_fixes(machine, result)
+    chosen = planned if options.yes and not options.dry_run else []
+    if not options.json:
+        chosen = [plan for plan in planned if _agrees(plan, options)]
+    backup = apply_fixes(machine, project, chosen) if chosen else None
+    after = audit(machine, project) if chosen else result
+    if options.json:
+        fixes = [
+            {"file": plan.file, "duplicates": plan.duplicates, "secrets": plan.secrets, "diff": plan.diff}
+            for plan in planned
+        ]
+        output.show_json(
+            {**as_json(after), "fixes": fixes, "done": bool(chosen), "backup": backup and str(backup)}
+        )
+        return 1 if after.problems else 0
+    if not planned:
+        output.line("There is nothing that can be fixed without you.")
+    if backup is not None:
+        output.line(f"Changed {output.counted(len(chosen), 'file')}. Backup: {output.place(backup)}")
+        if any(plan.secrets for plan in chosen):
+            output.line("The backup holds the secrets: delete it when you have rotated them.")
+    output.line(_total(after))
+    return 1 if after.problems else 0
+
+
+def _agrees(plan: PlannedFix, options: Namespace) -> bool:
+    """Shows a change, and asks whether to make it. Files of the repository are written only after a yes."""
+    parts = [
+        output.counted(number, word)
+        for number, word in ((plan.duplicates, "duplicate"), (plan.secrets, "secret"))
+        if number
+    ]
+    output.heading(f"{plan.file}: {', '.join(parts)}")
+    output.show_diff(plan.diff)
+    output.line()
+    if options.dry_run:
+        return False
+    return options.yes or agreed(f"Change {plan.file}?")
 
 
 def as_json(result: Audit) -> dict[str, object]:

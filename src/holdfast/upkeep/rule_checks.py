@@ -86,7 +86,7 @@ def _repeated(same: Sequence[PlacedRule]) -> Iterator[AuditFinding]:
                 before.append(placed)
                 continue
             exact = twin is not None and twin.rule.text == placed.rule.text
-            removable = exact and placed.rule.bullet and not placed.rule.numbered
+            removable = exact and placed.rule.bullet and not (placed.rule.numbered or placed.rule.leads)
             yield AuditFinding(
                 check="duplicate",
                 level="note",

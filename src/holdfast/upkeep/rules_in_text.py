@@ -31,6 +31,7 @@ class StatedRule(Struct, frozen=True, kw_only=True):
     under: tuple[str, ...] = ()
     bullet: bool = False
     numbered: bool = False
+    leads: bool = False  # something belongs to it: bullets or code below it
 
     @property
     def key(self) -> str:
@@ -106,12 +107,23 @@ def _rules(lines: list[str], start: int) -> Iterator[StatedRule]:
                 under=above,
                 bullet=bullet is not None,
                 numbered=bullet is not None and bullet[2][0].isdigit(),
+                leads=_leads(line, lines[end_of_rule:]),
             )
             if bullet:
                 bullets = [*bullets, (indent, text)]
             else:
                 bullets, paragraph = [], text
             number = end_of_rule
+
+
+def _leads(line: str, below: list[str]) -> bool:
+    following = next((later for later in below if later.strip()), "")
+    return _indent(following) > _indent(line)
+
+
+def _indent(line: str) -> int:
+    wide = line.expandtabs(4)
+    return len(wide) - len(wide.lstrip())
 
 
 def _end(lines: list[str], number: int) -> int:
