@@ -25,9 +25,10 @@ _NAME_PART = lazy_regex(
 # "Password" where it is not written in ASCII: Chinese, Hindi, Arabic, Bengali, Russian, Urdu, Japanese and others.
 _WORDS_ABROAD = (
     "密码|密碼|口令|暗号|パスワード|비밀번호|암호|पासवर्ड|पासवर्ड|كلمة المرور|كلمة السر|كلمة سر|পাসওয়ার্ড|পাসওয়ার্ড|"
-    "парол|پاس ورڈ|پاسورڈ|رمز عبور|mật khẩu|รหัสผ่าน|סיסמה|סיסמא|κωδικό|令牌|密钥|密鑰|トークン|토큰|токен|пасворд"
+    "парол|پاس ورڈ|پاسورڈ|رمز عبور|ật khẩu|รหัสผ่าน|סיסמה|סיסמא|κωδικό|令牌|密钥|密鑰|トークン|토큰|токен|пасворд"
 )
-_NAME_PART_ABROAD = lazy_regex(f"{_NAME_PART.pattern}|{_WORDS_ABROAD}|şifre|hasło|lösenord")
+# None begins with an ASCII letter: in other texts this is searched fast.
+_NAME_PART_ABROAD = lazy_regex(f"{_WORDS_ABROAD}|şifre")
 _ABROAD = lazy_regex(_WORDS_ABROAD)
 _ASCII_RUN = lazy_regex(r"[!-~]{6,200}+")
 _REACH_ABROAD = 90
@@ -130,7 +131,9 @@ _ANOTHER_NAME = lazy_regex(r"[\w.-]{1,40}=[^=]")
 
 def find_names(lowered: str) -> list[re.Match[str]]:
     """Return all possible positions of a secret's name; one sweep serves several rules."""
-    return list((_NAME_PART if lowered.isascii() else _NAME_PART_ABROAD).finditer(lowered))
+    names = list(_NAME_PART.finditer(lowered))
+    abroad = [] if lowered.isascii() else list(_NAME_PART_ABROAD.finditer(lowered))
+    return sorted(names + abroad, key=lambda name: name.start()) if abroad else names
 
 
 class _Runs:
