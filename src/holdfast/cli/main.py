@@ -55,6 +55,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "agents": ("holdfast.cli.agents", "which agents are on this machine, and what they recorded"),
     "doctor": ("holdfast.cli.doctor", "check that everything is sound, and say what is not"),
     "audit": ("holdfast.cli.audit", "secrets, contradictions and dead weight in memory and agents' files"),
+    "du": ("holdfast.cli.du", "what takes room on disk, by kind and project"),
+    "prune": ("holdfast.cli.prune", "remove old backups, leftovers, and what can be made again"),
     "hook": ("holdfast.cli.hook", "answer an agent's hook (machine interface)"),
     "fenced": ("holdfast.cli.fenced", "what a command prints as notes for an agent (machine interface)"),
     "statusline": ("holdfast.cli.statusline", "a line for Claude Code's status line (machine interface)"),
@@ -69,7 +71,7 @@ GROUPS: dict[str, str] = {
     "lessons and knowledge": "lessons know classify",
     "ledger": "ledger recommend similar roi",
     "agents": "agents install uninstall plugin on off",
-    "care": "doctor audit project history undo archive export restore forget index completion",
+    "care": "doctor audit du prune project history undo archive export restore forget index completion",
     "for programs": "hook statusline fenced mcp",
 }
 

@@ -158,6 +158,21 @@ OPTIONS = (
         True,
         "Dollars a month from which on `holdfast alerts` says so; 0 is no limit.",
     ),
+    Option(
+        "prune_cap_mb",
+        int,
+        2_000,
+        True,
+        "Megabytes that all memories together may take. Above it `holdfast prune` also removes what can be made again; "
+        "0 is no limit.",
+    ),
+    Option(
+        "prune_backup_days",
+        int,
+        90,
+        True,
+        "Days after which `holdfast prune` removes a backup in `~/.holdfast/backups`; 0 is never.",
+    ),
     Option("project_type", str, "", False, "Overrides the detected project type in ledger rows."),
     Option("framework", str, "", False, "Overrides the detected framework in ledger rows."),
 )
@@ -184,6 +199,8 @@ class Settings(Struct, frozen=True):
     lessons_promote_sessions: int = 2
     budget_day: float = 0.0
     budget_month: float = 0.0
+    prune_cap_mb: int = 2_000
+    prune_backup_days: int = 90
     project_type: str = ""
     framework: str = ""
     warnings: tuple[str, ...] = ()

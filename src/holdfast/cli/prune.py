@@ -1,0 +1,54 @@
+"""`holdfast prune`: removes old backups, leftovers, and above the cap what can be made again."""
+
+from __future__ import annotations
+
+import msgspec
+
+from holdfast.cli import output
+from holdfast.cli.du import size_text
+from holdfast.cli.options import Machine, Namespace, flag
+from holdfast.cli.output import Column, table_of
+from holdfast.core.errors import UsageError
+from holdfast.upkeep.disk_use import plan_prune, prune
+
+DESCRIPTION = """Removes what interrupted writes left and backups older than prune_backup_days; where everything
+together is larger than prune_cap_mb, also caches and derived files, which are made again when they are needed: first those of
+projects whose folder is gone, then of those not used for longest. Decisions, lessons, logs, facts, the ledger and
+capture.db are never removed. Without --yes it only shows what would go."""
+EXAMPLES = """examples:
+  holdfast prune         only show what would go, and why
+  holdfast prune --yes   remove it"""
+
+OPTIONS = (
+    flag("--dry-run", "only show what would go (the default)"),
+    flag("--yes", "remove it"),
+    flag("--json", "the files as JSON; removed only with --yes"),
+)
+
+
+def run(options: Namespace, machine: Machine) -> None:
+    if options.yes and options.dry_run:
+        raise UsageError("--yes and --dry-run exclude each other", fix="Say one of them")
+    going = plan_prune(machine)
+    size = sum(one.size for one in going)
+    if options.yes:
+        prune(machine, going)
+    if options.json:
+        listed = [msgspec.structs.asdict(one) for one in going]
+        output.show_json({"done": bool(options.yes), "bytes": size, "files": listed})
+        return
+    if not going:
+        output.line("There is nothing to remove.")
+        return
+    output.show(
+        table_of(
+            going,
+            (Column("Size", "right"), lambda one: size_text(one.size)),
+            (Column("Kind"), lambda one: one.kind),
+            (Column("File", flexible=True), lambda one: output.place(one.path)),
+            (Column("Why", flexible=True, wrapped=True), lambda one: one.why),
+        )
+    )
+    output.line()
+    what = f"{output.counted(len(going), 'file')}, {size_text(size)}"
+    output.line(f"Removed {what}." if options.yes else f"Would remove {what}: holdfast prune --yes does it.")
