@@ -44,7 +44,6 @@ MAY_WRITE = {
     "flows/plugins.py": "a plugin's folder is made as a whole",
     "flows/transplant.py": "a memory takes the place of another",
     "flows/union.py": "files of an archive that are not here yet",
-    "hooks/notices.py": "hooks cannot load the store",
     "hooks/trace.py": "hooks cannot load the store",
     "ledger/store.py": "a shared ledger leaves the repository",
     "lessons/forgetting.py": "forgetting removes whole files",

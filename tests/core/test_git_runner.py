@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -12,7 +13,9 @@ from pathlib import Path
 
 import pytest
 from tests.agents.samples_stores import entire
+from tests.cli.test_inert_output import calls as calls_of_commands
 from tests.command import Holdfast
+from tests.test_layers import MODULES, name_of, tree_of
 
 from holdfast.core.git import ask_git, git_complaint, git_text, run_git
 from holdfast.knowledge.checkout import listed
@@ -181,14 +184,53 @@ def test_a_hostile_repository_runs_nothing(hostile: tuple[Path, Path], home: Pat
     assert not mark.exists(), mark.read_text(encoding="utf-8")
 
 
+# These change the repository for its owner, and git runs their hooks.
+FOR_THE_OWNER = {("ledger", "share"), ("lessons", "share")}
+# Modules that start a process, and what.
+STARTS = {
+    "core/git.py": "git",
+    "core/processes.py": "this program",
+    "hooks/rebuild.py": "this program",
+    "flows/bounded_process.py": "what a person configured, or a fact's command after a yes",
+    "flows/lesson_sharing.py": "the person's editor",
+}
+_STARTING = {"run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput"}
+_OF_OS = {"system", "popen", "posix_spawn", "posix_spawnp", "execv", "execvp", "execve", "execvpe", "spawnv"}
+
+
+def test_only_one_module_starts_git() -> None:
+    starting, naming = set(), set()
+    for path in MODULES:
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                owner = ast.unparse(node.func.value)
+                if (owner == "subprocess" and node.func.attr in _STARTING) or (
+                    owner == "os" and node.func.attr in _OF_OS
+                ):
+                    starting.add(name_of(path))
+            if isinstance(node, ast.ImportFrom) and node.module == "subprocess":
+                named = {alias.name for alias in node.names} - {"Popen"}  # a type
+                starting |= {name_of(path)} if named & _STARTING else set()
+            if isinstance(node, ast.List) and node.elts and ast.unparse(node.elts[0]) == "'git'":
+                naming.add(name_of(path))
+    assert starting == set(STARTS)
+    assert naming == {"core/git.py"}
+
+
 @pytest.mark.skipif(os.name == "nt", reason="a shell script stands in for the program")
 def test_the_commands_run_nothing_in_a_hostile_repository(
     hostile: tuple[Path, Path], holdfast: Holdfast
 ) -> None:
     _, mark = hostile
-    for words in (("know",), ("context",), ("status",), ("init", "--yes"), ("import",), ("doctor",)):
+    first = [("know",), ("context",), ("status",), ("init", "--yes"), ("import",), ("doctor",)]
+    ran = 0
+    for words in (*first, *calls_of_commands()):
+        if words[:2] in FOR_THE_OWNER or "--json" in words:
+            continue
         holdfast(*words)
+        ran += 1
         assert not mark.exists(), (words, mark.read_text(encoding="utf-8"))
+    assert ran > 60, "every command and verb"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell script stands in for the hook")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -117,14 +119,19 @@ def test_where_capture_is_switched_off_nothing_is_read_though_the_hook_could_not
 
 
 def test_a_hook_that_is_ended_for_its_time_leaves_a_trace(enabled: Enabled) -> None:
-    """A pipe where the trace belongs: whoever reads it waits for a writer that never comes."""
-    import os
-
-    os.mkfifo(enabled.memory / "why.jsonl")
-    enabled.last_word_s = PATIENCE_S
+    """Nothing that we know of blocks a hook, so here it sleeps."""
+    script = (
+        "import sys, time; sys.path.append(sys.argv[1]); from holdfast.hooks import hook, respond\n"
+        "hook.DEADLINE_S, hook.LAST_WORD_S = float(sys.argv[2]), float(sys.argv[3])\n"
+        "respond._start = lambda *_: time.sleep(1_000)\n"
+        "hook.run(['claude-code', 'SessionStart'])"
+    )
     for seconds in (hook.DEADLINE_S, 60.0):
-        enabled.deadline_s = seconds
-        assert enabled.hook("SessionStart").printed == b""
+        limits = [str(Path(hook.__file__).parents[2]), str(seconds), str(PATIENCE_S)]
+        command = [sys.executable, "-I", "-S", "-c", script, *limits]
+        payload = json.dumps(enabled.payload()).encode()
+        done = subprocess.run(command, input=payload, cwd=enabled.root, capture_output=True, check=True)
+        assert done.stdout == b""
         if enabled.log():
             break  # else this machine was too busy to begin within that time
     assert f"SessionStart: not done within {seconds:.0f} seconds" in enabled.log()

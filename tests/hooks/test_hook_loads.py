@@ -29,7 +29,7 @@ HEAVY = {
     *("shutil", "signal", "site", "socket", "sqlite3", "string", "subprocess", "tempfile", "threading"),
     *("traceback", "typing", "urllib", "uuid", "warnings", "weakref"),
 }
-EVERY = {"hook", "respond", "host_protocol", "place", "trace", "bare_json", "prepared", "reading"}
+EVERY = {"hook", "respond", "host_protocol", "payload", "place", "trace", "bare_json", "prepared", "reading"}
 JUDGED = {"classify", "classify_words", "classify_sentence", "classify_orders"}
 SILENT = EVERY | JUDGED | {"prompt", "start_lines", "words", "emit", "fence", "patterns"}
 POINTED = SILENT | {"lesson_lines", "postings", "offers", "relevance", "ranking"}
@@ -38,7 +38,7 @@ import io, os, sys
 before = set(sys.modules)
 read = []
 def heard(event, given):
-    if event == "open" and str(given[0]).endswith("why.jsonl") and given[1]:  # `os.open`, which appends, has no mode
+    if event == "open" and str(given[0]).endswith("why.jsonl") and not given[2] & 3:  # else it appends
         read.append(given[0])
 sys.addaudithook(heard)
 sys.path.append(sys.argv[1])

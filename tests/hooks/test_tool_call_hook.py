@@ -351,7 +351,7 @@ def loaded(enabled: Enabled, command: str, env: dict[str, str]) -> set[str]:
 def test_a_call_that_says_nothing_loads_no_more_than_it_needs(knowing: Enabled) -> None:
     modules = loaded(knowing, "ls -la | head", {k: v for k, v in os.environ.items() if k[:6] != "CLAUDE"})
     ours = {name for name in modules if name.startswith(("holdfast.hooks.", "holdfast.core."))}
-    wanted = {"hook", "respond", "host_protocol", "prefilter", "trace", "prepared", "moment"}
+    wanted = {"hook", "payload", "respond", "host_protocol", "prefilter", "trace", "prepared", "moment"}
     core = {"place", "reading", "bare_json", "shell_calls"}
     assert ours == {f"holdfast.hooks.{name}" for name in wanted} | {f"holdfast.core.{name}" for name in core}
     assert not {"holdfast.core.likeness", "subprocess", "typing", "dataclasses", "shlex"} & modules

@@ -100,7 +100,8 @@ def test_what_is_no_message_is_passed_over_and_what_is_too_long_is_refused(shop:
         assert len(answers[-1]["result"]["tools"]) <= 8
         arguments = {"name": "remember", "arguments": {"kind": "finding", "text": "x" * (MOST_LINE + 1000)}}
         refused = server.ask(10, "tools/call", **arguments)
-        assert refused["id"] == 10 and "error" in refused
+        assert refused["id"] == 10 and refused["result"]["isError"]
+        assert "at most" in refused["result"]["content"][0]["text"]
         assert "error" in server.ask(11, "tools/call", name=["a"], arguments=3)
         fine = server.ask(12, "tools/call", name="recall", arguments={"task": "x"})
         assert fine["id"] == 12 and not fine["result"].get("isError")

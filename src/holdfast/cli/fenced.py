@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import argparse
 import io
-import sys
 from contextlib import redirect_stdout
 from secrets import token_hex
 
+from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, option
 from holdfast.core.errors import UsageError
 
@@ -36,5 +36,5 @@ def run(options: Namespace, machine: Machine) -> int:
         code = run_command(name, *COMMANDS[name], words)
     lines = printed.getvalue().strip("\n").split("\n")
     # Not wrapped to a terminal, which is only the host's: a line is a line.
-    sys.stdout.write(wrap(lines if any(lines) else ["Nothing is known here yet."], token_hex(3)) + "\n")
+    output.write(wrap(lines if any(lines) else ["Nothing is known here yet."], token_hex(3)) + "\n")
     return code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -68,7 +67,7 @@ def _context(items: Items, most: int | None, as_object: bool) -> None:
         return output.show_json({"context": text, "characters": len(text), "max": most})
     if not text:
         output.note(f"Nothing fits into {most} characters.")
-    sys.stdout.write(on_screen(text) if output.on_terminal() else text)
+    output.write(on_screen(text) if output.on_terminal() else text)
 
 
 def as_json(known: Knowledge) -> dict[str, Any]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
-from html import escape
 
 from holdfast.cli import output
 from holdfast.cli.output import counted, decimal, dollars, percent, plural, short_model
+from holdfast.guard.inert import inert
 from holdfast.ledger.report import FEWEST, LedgerReport, Month, Pairing, report_of
 from holdfast.ledger.stats import Rate
 from holdfast.ledger.tally import UNKNOWN
@@ -43,11 +42,11 @@ def show_report(rows: Sequence[LedgerEntry], form: str, nothing: str, *, as_json
     if as_json:
         output.show_json(report)
     elif form == "html":
-        sys.stdout.write(page(report))
+        output.write(page(report))
     elif not rows:
         output.line(nothing)
     elif form == "md":
-        sys.stdout.write("".join(f"{line}\n" for line in markdown(report)))
+        output.write("".join(f"{line}\n" for line in markdown(report)))
     else:
         _show(report)
 
@@ -66,7 +65,7 @@ def markdown(report: LedgerReport) -> Iterator[str]:
     yield f"# Usage patterns ({plural(report.sessions, 'session')})"
     for title, lines in sections(report):
         yield f"\n## {title}\n"
-        yield from (f"- {line.strip()}" for line in lines)
+        yield from (f"- {inert(line.strip(), 'md')}" for line in lines)
     yield f"\n{report.maturity}"
 
 
@@ -74,14 +73,14 @@ def page(report: LedgerReport) -> str:
     """One HTML page that needs nothing else: no script, no network, plots drawn as SVG."""
     parts = [f"<h1>Usage patterns ({plural(report.sessions, 'session')})</h1>"]
     for title, lines in sections(report):
-        content = _plot(title, report) or f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
-        parts.append(f"<h2>{escape(title)}</h2>\n{content}")
+        content = _plot(title, report) or f"<ul>{''.join(f'<li>{_html(line)}</li>' for line in lines)}</ul>"
+        parts.append(f"<h2>{_html(title)}</h2>\n{content}")
     body = "\n".join(parts)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>holdfast: usage patterns</title><style>{_STYLE}</style></head>\n<body>\n{body}\n"
-        f"<footer>{escape(report.maturity)}</footer>\n</body></html>\n"
+        f"<footer>{_html(report.maturity)}</footer>\n</body></html>\n"
     )
 
 
@@ -282,13 +281,13 @@ def _line(costs: Sequence[tuple[str, float]]) -> str:
     points = " ".join(f"{x:.2f},{y:.2f}" for x, y in places)
     dots = "".join(
         f'<circle class="bar" cx="{x:.2f}%" cy="{y:.2f}%" r="3">'
-        f"<title>{escape(month)}: {dollars(cost)}</title></circle>"
+        f"<title>{_html(month)}: {dollars(cost)}</title></circle>"
         for (x, y), (month, cost) in zip(places, costs, strict=True)
     )
     every = -(-len(costs) // MOST_LABELS)
     labels = "".join(
         f'<text x="{x:.2f}%" y="160" text-anchor="{"start" if n == 0 else "end" if n == len(costs) - 1 else "middle"}">'
-        f"{escape(month)}</text>"
+        f"{_html(month)}</text>"
         for n, ((x, _), (month, _)) in enumerate(zip(places, costs, strict=True))
         if n % every == 0
     )
@@ -301,13 +300,17 @@ def _line(costs: Sequence[tuple[str, float]]) -> str:
         f'<svg x="1%" width="98%">{labels}</svg></svg>'
     )
     caption = f"What each month cost, up to {dollars(most)}."
-    return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
+    return f"<figure>{drawn}<figcaption>{_html(caption)}</figcaption></figure>"
+
+
+def _html(text: str) -> str:
+    return inert(text, "html")
 
 
 def _row(name: str, drawn: str, label: str) -> str:
     return (
-        f'<div class="row"><span class="name">{escape(name)}</span>'
-        f'<svg height="20" aria-hidden="true">{drawn}</svg><span class="value">{escape(label)}</span></div>'
+        f'<div class="row"><span class="name">{_html(name)}</span>'
+        f'<svg height="20" aria-hidden="true">{drawn}</svg><span class="value">{_html(label)}</span></div>'
     )
 
 
@@ -316,7 +319,7 @@ def _bar(share: float) -> str:
 
 
 def _figure(caption: str, rows: Sequence[str]) -> str:
-    drawn = f'<div class="rows">{"".join(rows)}</div><figcaption>{escape(caption)}</figcaption>'
+    drawn = f'<div class="rows">{"".join(rows)}</div><figcaption>{_html(caption)}</figcaption>'
     return f"<figure>{drawn}</figure>" if rows else ""
 
 

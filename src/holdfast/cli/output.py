@@ -12,6 +12,7 @@ from unicodedata import combining, east_asian_width
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import user_home
 from holdfast.guard.hidden_text import visible
+from holdfast.guard.inert import inert
 
 TYPE_CHECKING = False
 
@@ -79,7 +80,13 @@ def answer(options: Namespace, value: Any, shown: str | Table | Callable[[], obj
 def show_json(value: Any) -> None:
     import msgspec
 
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n")
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    sys.stdout.write(inert(text, "json") + "\n")
+
+
+def write(text: str) -> None:
+    """A text of several lines as it is, made inert. Nothing else in `cli` writes stored text to standard output."""
+    sys.stdout.write(visible(text))
 
 
 def on_terminal() -> bool:
@@ -226,7 +233,7 @@ def show(table: Table) -> None:
     if on_terminal():
         _draw(table)
     else:
-        sys.stdout.write(plain(table))
+        write(plain(table))
 
 
 def plain(table: Table) -> str:

@@ -52,6 +52,16 @@ def loads(text: bytes | str) -> Any:
     return json.loads(text)
 
 
+def value_at(text: str, at: int) -> tuple[Any, int]:
+    """The value that begins at a place in a text, and where it ends. A ValueError or StopIteration if none is whole."""
+    if _scan is not None:
+        value, end = _scan(text, at)
+        return value, end
+    import json
+
+    return json.JSONDecoder().raw_decode(text, at)
+
+
 def dumps(value: object, ensure_ascii: bool = True) -> str:
     """As `json.dumps`."""
     try:

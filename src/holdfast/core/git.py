@@ -121,7 +121,7 @@ def git_text(root: str | os.PathLike[str], *arguments: str) -> str:
 
 def git_complaint(root: str | os.PathLike[str], *arguments: str) -> str:
     """Runs git for its effect, with the owner's hooks and filters; returns '' on success, else git's message."""
-    command = ["git", "-C", os.fspath(root), *arguments]
+    command = ["git", "-c", "core.fsmonitor=false", "-C", os.fspath(root), *arguments]
     answer = _answer(command, _passed_on(os.environ), _TEXT_SECONDS, _MOST_TEXT_BYTES)
     if answer.code is None:
         return "git cannot be run"

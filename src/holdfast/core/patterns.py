@@ -9,11 +9,14 @@ imported lazily too.
 
 from __future__ import annotations
 
+from holdfast.core.reading import bytes_of, open_regular
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from typing import Any, AnyStr
 
+_MOST_KEPT = 64 << 20  # bytes of compiled patterns
 _IGNORECASE = 2  # re.IGNORECASE
 _METHODS = (
     "search",
@@ -151,8 +154,7 @@ class _Programs:
 
         self._path, self._known, self._added = path, {}, False
         try:
-            with open(path, "rb") as file:
-                stamp, programs = marshal.loads(file.read())
+            stamp, programs = marshal.loads(bytes_of(path, _MOST_KEPT) or b"")
             if stamp == _stamp() and isinstance(programs, dict):
                 self._known = programs
         except (OSError, EOFError, ValueError, TypeError):
@@ -167,7 +169,8 @@ class _Programs:
         beside = f"{self._path}.{os.getpid()}"
         try:
             os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
-            with open(beside, "wb") as file:
+            descriptor = open_regular(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, follow=False)
+            with os.fdopen(descriptor, "wb") as file:
                 file.write(marshal.dumps((_stamp(), self._known)))
             os.replace(beside, self._path)
         except OSError:

@@ -8,15 +8,18 @@ from __future__ import annotations
 import os
 import stat
 
-from holdfast.core.reading import beginning_of, small_text
+from holdfast.core.reading import bytes_of, small_text
 
 TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Iterator
 
 LOAD_FROM = "Load from "
 LINKED = LOAD_FROM + ".holdfast/local/"
 _MOST_PACKED = 4 << 20
+_LONGEST_PATH = 4_096  # characters: no system opens a longer one
+_LONGEST_NAME = 1_024  # characters of a branch
+_HEXADECIMAL = frozenset("0123456789abcdef")
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 
 
@@ -38,7 +41,9 @@ class Checkout:
     def head(self) -> tuple[str, str]:
         """The branch that is checked out, or the commit of a detached HEAD."""
         head = small_text(os.path.join(self.private, "HEAD")).strip()
-        return (head[16:], "") if head.startswith("ref: refs/heads/") else ("", head)
+        if head.startswith("ref: refs/heads/"):
+            return head[16:].partition("\n")[0][:_LONGEST_NAME], ""
+        return "", _commit(head)
 
     def commit(self) -> str:
         """The commit that is checked out; '' when it is not known."""
@@ -46,12 +51,19 @@ class Checkout:
         if not branch:
             return commit
         commit = small_text(os.path.join(self.common, "refs", "heads", *branch.split("/"))).strip()
-        return commit or self._packed(f" refs/heads/{branch}\n".encode("utf-8", "surrogateescape"))
+        return _commit(commit) or self._packed(f" refs/heads/{branch}\n".encode("utf-8", "surrogateescape"))
 
     def _packed(self, name: bytes) -> str:
-        beginning = beginning_of(os.path.join(self.common, "packed-refs"), _MOST_PACKED)
-        at = beginning[0].find(name) if beginning else -1
-        return beginning[0][max(0, at - 40) : at].decode("ascii", "replace") if beginning and at >= 40 else ""
+        packed = bytes_of(os.path.join(self.common, "packed-refs"), _MOST_PACKED) or b""
+        at = packed.find(name)
+        return (
+            _commit(packed[packed.rfind(b"\n", 0, at) + 1 : at].decode("ascii", "replace")) if at > 0 else ""
+        )
+
+
+def _commit(text: str) -> str:
+    """A commit's hash; '' for any other text: git's files may be links to somebody's secrets."""
+    return text if len(text) in (40, 64) and _HEXADECIMAL.issuperset(text) else ""
 
 
 class Place:
@@ -144,7 +156,7 @@ def find(start: str, home: str) -> Place | None:
     if located is None:
         return None
     root, identity_file, checkout = located
-    identity = small_text(identity_file).strip()
+    identity = small_text(identity_file, follow=False).strip()
     if not is_identity(identity):
         return None
     return Place(root, os.path.join(home, "projects", identity), identity_file, checkout)
@@ -199,13 +211,13 @@ def is_checkout(root: str | os.PathLike[str]) -> bool:
         return False
 
 
-def _upwards(directory: str) -> list[str]:
-    directories = [directory]
-    while True:
-        parent = os.path.dirname(directory)
-        if parent == directory:
-            return directories
-        directories.append(parent)
+def _upwards(directory: str) -> Iterator[str]:
+    """A directory and its parents; none of a path that is too long to exist: it may come from a payload."""
+    if len(directory) > _LONGEST_PATH:
+        return
+    yield directory
+    while (parent := os.path.dirname(directory)) != directory:
+        yield parent
         directory = parent
 
 

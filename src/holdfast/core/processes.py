@@ -17,7 +17,7 @@ def runs(process: int) -> bool:
     except OSError:
         return True  # it exists, and belongs to another user
     try:
-        with open(f"/proc/{process}/stat", "rb") as file:
+        with open(f"/proc/{process}/stat", "rb") as file:  # the kernel's
             rest = file.read(4096).rpartition(b")")[2].split()
     except ProcessLookupError:
         return False  # it ended between the two calls

@@ -7,6 +7,7 @@ machine, or if it is excluded or switched off.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from holdfast.core.errors import HoldfastError, UsageError
@@ -15,8 +16,26 @@ from holdfast.store.project import Project
 from holdfast.store.switches import is_known, switches_of
 
 
+class CallCancelled(HoldfastError):
+    """The client took a call back before it wrote anything."""
+
+    code = "call-cancelled"
+
+
 class AgentMachine(Machine):
     """This machine as used by an agent: what is stored through it has the agent as its author."""
+
+    # Whether the call that is being answered was taken back; set by whoever answers it.
+    is_cancelled: Callable[[], bool] = staticmethod(lambda: False)
+
+    def clean(self, text: str) -> str:
+        """Every text passes through here before it is stored, so a call that was taken back ends here."""
+        self.check()
+        return super().clean(text)
+
+    def check(self) -> None:
+        if self.is_cancelled():
+            raise CallCancelled("the call was cancelled; nothing was written")
 
     @property
     def inside_agent(self) -> bool:
@@ -27,6 +46,8 @@ def permit(machine: Machine, *, reads: bool, writes: bool) -> Project:
     """The project, if an agent may read it or write to it. Raises UsageError with the reason if not."""
     from holdfast.hooks.hook import switched_off
 
+    if isinstance(machine, AgentMachine):
+        machine.check()
     if switched_off(machine.env):
         raise UsageError(
             "holdfast is switched off in this session (HOLDFAST or CI); nothing was read or written"

@@ -71,6 +71,21 @@ def visible(text: str) -> str:
     return text if _PLAIN.issuperset(text) else _SUSPECT.sub(_shown, text)
 
 
+def escaped_in_json(text: str) -> str:
+    """Return a JSON document with the characters that may be hidden as JSON's escapes: it means the same."""
+    return text if _PLAIN.issuperset(text) else _SUSPECT.sub(_in_json, text)
+
+
+def _in_json(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if match[0] == "\r":
+        return "\r"  # between values: inside of a text it is escaped already
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    code -= 0x10000
+    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+
+
 def has_hidden(text: str) -> bool:
     """Whether `visible` would change this text."""
     return any(_is_hidden(match) for match in _SUSPECT.finditer(text))

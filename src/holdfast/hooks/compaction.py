@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 
+from holdfast.core.reading import bytes_of
 from holdfast.hooks import host_protocol
 
 TYPE_CHECKING = False  # importing it from `typing` would load that module
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from holdfast.hooks.prompt import Heard
     from holdfast.hooks.start_lines import Told
 
-MOST_READ = 32 << 20  # bytes added since the last prompt
+MOST_READ = 16 << 20  # bytes added since the last prompt
 REPLACED, SUMMARY = b'{"$set":{"messages":', b"<state_snapshot>"
 
 
@@ -38,11 +39,8 @@ def lost(prepared: Prepared, call: Call, found: Place, heard: Heard) -> Told | N
 
 def happened(path: str, since: int) -> bool:
     """Whether a transcript shows a compaction after the first `since` bytes."""
-    try:
-        with open(path, "rb") as file:
-            file.seek(since)
-            data = file.read(MOST_READ)
-    except (OSError, ValueError):
+    data = bytes_of(path, MOST_READ, start=since)
+    if data is None:
         return False
     start = data.find(REPLACED)
     while start >= 0:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     Line = tuple[str, str]  # text and reason
 
 MOST_TOKENS = 300  # in a session; later prompts and failing commands keep their share
-MOST_LISTED = 64 * 1024  # bytes of the list of files that a session was told about
 
 
 def lines_for(prepared: Prepared, paths: list[str], call: HostCall, found: Place) -> list[Line]:
@@ -79,19 +78,14 @@ def _chosen(
 
 
 def _was_told(memory: str, call: HostCall, path: str) -> bool:
-    line = _told_line(call, path)
-    try:
-        with open(trace.files_told(memory, call.text("session_id")), "rb") as file:
-            return line in file.read().split(b"\n")
-    except OSError:
-        return False
+    return _told_line(call, path) in trace.list_of_files(memory, call.text("session_id"))
 
 
 def _keep(memory: str, call: HostCall, path: str) -> None:
     """Notes a file, so that its next reading costs nothing."""
     name = trace.files_told(memory, call.text("session_id"))
     trace.make_folder(os.path.dirname(name))
-    trace.append(name, _told_line(call, path) + b"\n", MOST_LISTED)
+    trace.append(name, _told_line(call, path) + b"\n", trace.MOST_LISTED)
 
 
 def _told_line(call: HostCall, path: str) -> bytes:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from holdfast.core.reading import open_regular
+
 TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,7 +63,7 @@ def _is_being_captured(memory: str) -> bool:
     except ImportError:
         return False
     try:
-        descriptor = os.open(os.path.join(memory, "locks", "capture.lock"), os.O_RDWR)
+        descriptor = open_regular(os.path.join(memory, "locks", "capture.lock"), os.O_RDWR, follow=False)
     except OSError:
         return False
     try:

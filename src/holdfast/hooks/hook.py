@@ -7,7 +7,7 @@ import sys
 import time
 
 from holdfast.core import place
-from holdfast.hooks import host_protocol, trace
+from holdfast.hooks import host_protocol, payload, trace
 from holdfast.hooks.host_protocol import MOMENT, PROMPT, Call
 
 TYPE_CHECKING = False  # importing it from `typing` would load that module
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DEADLINE_S = 3.0
 BEGUN = time.monotonic()
 LAST_WORD_S = 0.2
-MOST_PAYLOAD = 64 << 20
+LONGEST_PATH = 4_096  # characters
 at_work: list[tuple[place.Place, str]] = []  # the project and event of this hook, once known
 
 
@@ -57,7 +57,15 @@ def _last_word(said: LockType) -> None:
 
 
 def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str, str]) -> int:
-    raw = stdin.read(MOST_PAYLOAD)
+    raw = payload.read(stdin)
+    try:
+        return answer(arguments, raw, stdout, env)
+    finally:
+        at_work.clear()  # it is done, even if the host never closes its pipe
+        payload.drain(stdin, raw)
+
+
+def answer(arguments: list[str], raw: bytes, stdout: BinaryIO, env: dict[str, str]) -> int:
     host, host_event = [*arguments, "", ""][:2]
     event = host_protocol.event_of(host, host_event)
     if not event or switched_off(env) or (event == PROMPT and host_protocol.NO_PROMPT in raw):
@@ -69,10 +77,10 @@ def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str,
 
             if not may_be_known(raw, host, env):
                 return 0
-        payload, problem = parse(raw)
+        fields, problem = payload.parse(raw)
         if arguments[2:]:
-            payload = host_protocol.named(payload, arguments[2:])
-        call = Call(host_protocol.speaker(host, payload, env), host_event, event, payload)
+            fields = host_protocol.named(fields, arguments[2:])
+        call = Call(host_protocol.speaker(host, fields, env), host_event, event, fields)
         directories = directories_of(call, env)
         project = place.find(directories[0], place.home_of(env))
         if project is None or not os.path.exists(os.path.join(project.memory, "hot.db")):
@@ -85,14 +93,15 @@ def main(arguments: list[str], stdin: BinaryIO, stdout: BinaryIO, env: dict[str,
         at_work.append((project, event))
         from holdfast.hooks.respond import respond
 
-        answer = respond(call, problem, directories, project, env, BEGUN + DEADLINE_S)
+        told = respond(call, problem, directories, project, env, BEGUN + DEADLINE_S)
     except BaseException as error:
         from holdfast.hooks.emit import confess
 
         confess(project, event, error)
         return 0
-    if answer:
-        stdout.write(answer)
+    if told:
+        stdout.write(told)
+        stdout.flush()
     return 0
 
 
@@ -103,18 +112,12 @@ def switched_off(env: dict[str, str]) -> bool:
     )
 
 
-def parse(raw: bytes) -> tuple[dict[str, object], str]:
-    from holdfast.core.bare_json import loads
-
-    try:
-        payload = loads(raw)
-    except (ValueError, RecursionError) as error:
-        return {}, f"payload: {error}"
-    return (payload, "") if isinstance(payload, dict) else ({}, "payload: not an object")
-
-
 def directories_of(call: Call, env: dict[str, str]) -> list[str]:
     """The directory that the session belongs to, and the current one: an agent may have changed to another project."""
     candidates = [host_protocol.project_of(call.host, env), call.text("cwd")]
-    absolute = [directory for directory in candidates if os.path.isabs(directory)]
+    absolute = [
+        directory
+        for directory in candidates
+        if os.path.isabs(directory) and len(directory) <= LONGEST_PATH and "\0" not in directory
+    ]
     return absolute or [os.getcwd()]

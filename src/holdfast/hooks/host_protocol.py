@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from holdfast.core.reading import bytes_of
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -118,6 +120,8 @@ _PROCESS = {"claude-code": ("CLAUDE_PID",)}
 _PROCESS_OF_ANY = ("HOLDFAST_HOST_PID",)
 _SHELLS = frozenset(("sh", "bash", "dash", "zsh", "fish", "ksh", "busybox", "env", "timeout"))
 MOST_PARENTS = 4
+_SHORT = ("session_id", "agent_id", "source")
+LONGEST_ID = 512  # characters
 
 
 class Call:
@@ -128,6 +132,10 @@ class Call:
         self.theirs = theirs
         self.event = event
         self.payload = understood(host, payload)
+        for name in _SHORT:  # these are written to the trace
+            value = self.payload.get(name)
+            if isinstance(value, str) and len(value) > LONGEST_ID:
+                self.payload[name] = value[:LONGEST_ID]
         self.afterwards = theirs in _AFTERWARDS
         self.heard = (host, theirs) not in _UNHEARD  # whether the model sees the answer
 
@@ -307,11 +315,10 @@ def _ancestor() -> int:
     """The parent of the shell that started this hook."""
     process = os.getppid()
     for _ in range(MOST_PARENTS):
-        try:
-            with open(f"/proc/{process}/stat", "rb") as file:
-                head, _, rest = file.read(4096).rpartition(b")")
-        except OSError:
+        status = bytes_of(f"/proc/{process}/stat", 4096)
+        if status is None:
             return 0  # no such folder outside Linux
+        head, _, rest = status.rpartition(b")")
         if head.partition(b"(")[2].decode("utf-8", "replace") not in _SHELLS:
             return process
         process = int(rest.split()[1])

@@ -27,6 +27,8 @@ MOST_TOKENS = 800  # in a session, at all events together
 MOST_LINES = 2  # at one call
 MOST_QUESTIONS = 4
 LONGEST_QUESTION = 1_000
+LONGEST_PATH = 4_096
+MOST_FILES = 32  # of one command
 PATHS = ("file_path", "filePath", "absolute_path", "path")
 NOTED = " · holdfast: answered so before"
 
@@ -81,7 +83,7 @@ def _path_in(tool_input: dict[Any, Any], cwd: str) -> list[str]:
     """The file that a call of a host's own tool is about."""
     for name in PATHS:
         path = tool_input.get(name)
-        if isinstance(path, str) and path and "\0" not in path:
+        if isinstance(path, str) and 0 < len(path) <= LONGEST_PATH and "\0" not in path:
             return [os.path.join(cwd, os.path.expanduser(path))]
     return []
 
@@ -96,7 +98,7 @@ def _read_by(command: object, cwd: str) -> list[str]:
             folder = os.path.join(cwd, os.path.expanduser(call.directory))
             words = [word for word in call.words[1:] if word[:1] != "-" and "." in word]
             paths += [os.path.join(folder, os.path.expanduser(word)) for word in words]
-    return paths
+    return paths[:MOST_FILES]
 
 
 def _remedies(prepared: Prepared, command: object, cwd: str, root: str) -> list[Line]:

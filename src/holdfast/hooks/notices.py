@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from holdfast.core.reading import bytes_of, json_of
 from holdfast.hooks import host_protocol, trace
 from holdfast.hooks.trace import entry, is_first, is_time, seen
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     Line = tuple[str, str]  # text and reason
 
 MOST_NAMED = 4
+MOST_LEFT = 10_000  # bytes of what a session left: a branch and a commit
+MOST_SEEN = 1 << 20  # bytes of the state when a session began
 LARGEST = 256 * 1024  # bytes of a file whose content is compared
 
 
@@ -34,16 +37,14 @@ def begun(prepared: Prepared, call: Call, found: Place) -> None:
 def since_it_worked(prepared: Prepared, call: Call, found: Place) -> list[Line]:
     """For the model of a resumed session: the branch, the commit and the instruction files that changed meanwhile."""
     changed = []
-    try:
-        with open(trace.left_by(found.memory, call), encoding="utf-8", errors="replace") as file:
-            branch, commit = [*file.read().split("\n"), "", ""][:2]
+    left = bytes_of(trace.left_by(found.memory, call), MOST_LEFT)
+    if left is not None:  # else it never stopped, or not with this version
+        branch, commit = [*left.decode("utf-8", "replace").split("\n"), "", ""][:2]
         now = found.checkout.commit() if found.checkout is not None else ""
         if branch != found.branch():
             changed.append(f"branch {branch or 'none'} → {found.branch() or 'none'}")
         if commit and now and commit != now:
             changed.append(f"HEAD {commit[:8]} → {now[:8]}")
-    except OSError:
-        pass  # it never stopped, or not with this version
     changed += _files_changed(prepared, found, seen(found.memory, call))
     return _line("Since this session last worked", changed)
 
@@ -69,11 +70,9 @@ def _line(label: str, changed: list[str]) -> list[Line]:
 
 
 def _files_changed(prepared: Prepared, found: Place, path: str) -> list[str]:
-    from holdfast.core.bare_json import loads
 
     try:
-        with open(path, encoding="utf-8") as file:
-            before = loads(file.read())
+        before = json_of(path, MOST_SEEN)
         now = _standing(prepared, found, before)
         return _named({**now, "files": before["files"]}, now)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
@@ -115,7 +114,7 @@ def is_new(found: Place, name: str) -> bool:
         sign if sign.isascii() and (sign.isalnum() or sign in ".-") else "-" for sign in name[:120]
     )
     try:
-        os.close(os.open(os.path.join(folder, safe), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        trace.create(os.path.join(folder, safe))
     except FileExistsError:
         return False
     return True
@@ -125,11 +124,9 @@ def _changes(prepared: Prepared, call: Call, found: Place) -> list[Line]:
     path = seen(found.memory, call)
     if not is_time(path):
         return []
-    from holdfast.core.bare_json import loads
 
     try:
-        with open(path, encoding="utf-8") as file:
-            before = loads(file.read())
+        before = json_of(path, MOST_SEEN)
         now = _standing(prepared, found, before)
         changed = _named(before, now)
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
@@ -162,9 +159,10 @@ def _mark(path: str, before: list[Any] | None) -> list[Any] | None:
         status = os.stat(path)
         if before is not None and before[:2] == [status.st_size, status.st_mtime_ns]:
             return before
-        with open(path, "rb") as file:
-            data = file.read(LARGEST)
-    except OSError:
+    except (OSError, ValueError):
+        return None
+    data = bytes_of(path, LARGEST)
+    if data is None:
         return None
     from binascii import crc32
 
@@ -191,11 +189,8 @@ def _named(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
 def _keep(path: str, standing: dict[str, Any]) -> None:
     from holdfast.core.bare_json import dumps
 
-    temporary = f"{path}.{os.getpid()}.tmp"
     trace.make_folder(os.path.dirname(path))
-    with open(temporary, "w", encoding="utf-8") as file:
-        file.write(dumps(standing))
-    os.replace(temporary, path)
+    trace.replace(path, dumps(standing).encode())
 
 
 def said(answer: bytes, lines: list[Line], call: Call, found: Place) -> bytes:

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import os
 
+from holdfast.core.reading import bytes_of
+
 WORD = "plugin"
 OURS = b"hook_entry.py"
 MOST = 1 << 20
@@ -42,8 +44,4 @@ def leaves_it_to_settings(host: str, root: str, env: dict[str, str]) -> bool:
 
 
 def _text(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read(MOST)
-    except OSError:
-        return b""
+    return bytes_of(path, MOST) or b""

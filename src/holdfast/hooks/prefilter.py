@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 
 from holdfast.core import place
+from holdfast.core.reading import bytes_of
 from holdfast.hooks import host_protocol, trace
 
 NAME = "hot.words"  # lines: `=piece` for commands, `/folder/name` for files, `//name` for those at the top
+MOST_WORDS = 8 << 20  # bytes
 _RESPONSE = b'"tool_response"'
 _NESTED = b'"{\\"'  # arguments that are JSON in a string
 
@@ -25,10 +27,8 @@ def may_be_known(raw: bytes, host: str, env: dict[str, str]) -> bool:
     project = place.find(directory, place.home_of(env))
     if project is None:
         return False
-    try:
-        with open(os.path.join(project.memory, NAME), "rb") as file:
-            words = file.read()
-    except OSError:
+    words = bytes_of(os.path.join(project.memory, NAME), MOST_WORDS)
+    if words is None or len(words) == MOST_WORDS:
         return True  # prepared by an older version, or not at all: check fully
     if _NESTED in asked:
         asked = asked.replace(b'\\"', b'"')
@@ -56,14 +56,12 @@ def _is_hot(path: bytes, words: bytes) -> bool:
 
 def _is_told(path: bytes, asked: bytes, memory: str) -> bool:
     """Whether the session was told about a file whose path ends so."""
-    try:
-        with open(trace.files_told(memory, _text(asked, host_protocol.SESSIONS)), "rb") as file:
-            told = file.read()
-    except OSError:
+    told = trace.list_of_files(memory, _text(asked, host_protocol.SESSIONS))
+    if not told:
         return False
     agent = _text(asked, (b'"agent_id"',)).encode() + b"\t"
     end = b"/" + path.replace(b"\\\\", b"/").lstrip(b"/")
-    return any(line.startswith(agent) and line.endswith(end) for line in told.split(b"\n"))
+    return any(line.startswith(agent) and line.endswith(end) for line in told)
 
 
 def _text(asked: bytes, keys: tuple[bytes, ...]) -> str:

@@ -14,6 +14,7 @@ FORMAT = "1"
 NAME = "hot.db"
 MOMENT = ("rule", "token", "needs", "place", "project", "text", "reason", "id")
 MOST_MOMENTS = 500
+LONGEST_CELL = 8 << 20  # bytes; a longer one is an error, whatever wrote the file
 
 
 class Unreadable(Exception):
@@ -27,10 +28,12 @@ class Prepared:
         # Imported here: a project that is not enabled must not pay for it.
         sqlite = _sqlite()
         self._error = sqlite.Error
+        _check(os.path.join(memory, NAME))
         try:
             self.db = sqlite.connect(
                 _address(os.path.join(memory, NAME), "&immutable=1"), uri=True, timeout=0.2
             )
+            self.db.setlimit(0, LONGEST_CELL)  # SQLITE_LIMIT_LENGTH
             self.meta = dict(self.db.execute("SELECT key, value FROM meta").fetchall())
         except sqlite.Error as error:
             raise Unreadable(str(error)) from error
@@ -151,9 +154,23 @@ class Prepared:
             raise Unreadable(str(error)) from error
 
 
+def _check(path: str) -> None:
+    """SQLite would wait for a pipe."""
+    from stat import S_ISREG
+
+    try:
+        regular = S_ISREG(os.stat(path).st_mode)
+    except OSError as error:
+        raise Unreadable(str(error)) from error
+    if not regular:
+        raise Unreadable(f"{path}: not a regular file")
+
+
 def read_only(path: str) -> Any:
     """A connection to a file that the application may be writing; it waits a moment for a writer."""
-    return _sqlite().connect(_address(path), uri=True, timeout=0.2)
+    db = _sqlite().connect(_address(path), uri=True, timeout=0.2)
+    db.setlimit(0, LONGEST_CELL)
+    return db
 
 
 def _address(path: str, more: str = "") -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     Lines = list[tuple[str, str]]  # text and reason
 
+MOST_PROMPT = 100_000  # characters that are looked at
 MOST_TOKENS = 225  # of a first prompt; with the fence 250
 MOST_LATER = 120
 MOST_IN_SESSION = 800
@@ -93,7 +94,7 @@ def choose(
     `earlier` are the words of the session's prompts so far; None: the captured ones. `branch` is checked out.
     `memory` is the folder of the memory: what was decided is told from there.
     """
-    text = prompt.strip()
+    text = prompt[:MOST_PROMPT].strip()
     if not text:
         return Answered("", [], "the prompt is empty")
     if text.startswith(OURS):

@@ -10,6 +10,7 @@ import sys
 import time
 
 from holdfast.core.processes import CAPTURE, ISOLATED, detach
+from holdfast.core.reading import json_of
 from holdfast.hooks import trace
 from holdfast.hooks.host_protocol import MOMENT, PROMPT
 from holdfast.hooks.prepared import Prepared, Unreadable
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from holdfast.hooks.host_protocol import Call
 
 RENEWED_S = 2.0
+MOST_SWITCHES = 1 << 20  # bytes
 RESERVE_S = 0.5  # seconds of the hook's time, kept for the answer
 NOTHING = "what was prepared could not be read; hook.log says why, and it is being made anew"
 
@@ -78,11 +80,9 @@ def prepare_now(found: Place, until: float, env: dict[str, str], *only: str) -> 
 
 def _is_enabled(found: Place) -> bool:
     """Whether the project is enabled, from the file that `hot.db` is made from."""
-    from holdfast.core.bare_json import loads
 
     try:
-        with open(os.path.join(found.memory, "switches.json"), encoding="utf-8") as file:
-            switches = loads(file.read())
+        switches = json_of(os.path.join(found.memory, "switches.json"), MOST_SWITCHES)
         marks = {*switches["places"], *switches.get("marks", ())}
         return switches["enabled"] is True and found.known(marks)
     except (OSError, ValueError, LookupError, TypeError):

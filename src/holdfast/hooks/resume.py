@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from holdfast.core import place
+from holdfast.core.reading import json_of
 from holdfast.hooks import trace
 
 TYPE_CHECKING = False  # importing it from `typing` would load that module
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 FORMAT = 1
+MOST = 4 << 20  # bytes of the prepared file
 
 
 def told(directory: str, env: dict[str, str], branch: str | None = None) -> dict[str, Any] | None:
@@ -21,14 +23,11 @@ def told(directory: str, env: dict[str, str], branch: str | None = None) -> dict
     """
     import time
 
-    from holdfast.core.bare_json import loads
-
     project = place.find(directory, place.home_of(env))
     if project is None or trace.ended(project.memory):
         return None
     try:
-        with open(os.path.join(project.memory, "resume.json"), encoding="utf-8") as file:
-            prepared = loads(file.read())
+        prepared = json_of(os.path.join(project.memory, "resume.json"), MOST)
         if prepared["format"] != FORMAT or prepared["day"] != time.strftime("%Y-%m-%d", time.gmtime()):
             return None
         if prepared["current"] != place.stamp(os.path.join(project.memory, "current.md")):

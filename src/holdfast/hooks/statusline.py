@@ -9,8 +9,9 @@ import os
 import sys
 
 from holdfast.core import place
+from holdfast.hooks import payload as host_payload
 from holdfast.hooks import trace
-from holdfast.hooks.hook import end_in_time, parse, switched_off
+from holdfast.hooks.hook import end_in_time, switched_off
 
 TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from holdfast.hooks.prepared import Prepared
 
-MOST_PAYLOAD = 1 << 20
 LEAST_TOLD = 0.01  # dollars; less is not shown
 MOST_TOLD = 1e6  # more is an error, and would fill the line
 
@@ -29,7 +29,7 @@ def run() -> None:
 
     _thread.start_new_thread(end_in_time, ())
     try:
-        line = line_for(sys.stdin.buffer.read(MOST_PAYLOAD), dict(os.environ))
+        line = line_for(host_payload.read(sys.stdin.buffer), dict(os.environ))
         if line:
             sys.stdout.buffer.write(f"{line}\n".encode())
             sys.stdout.buffer.flush()
@@ -39,7 +39,7 @@ def run() -> None:
 
 
 def line_for(raw: bytes, env: dict[str, str]) -> str:
-    payload, problem = parse(raw)
+    payload, problem = host_payload.parse(raw)
     if problem or switched_off(env):
         return ""
     directory = _directory(payload)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from holdfast.core.reading import bytes_of, json_of, open_regular
 from holdfast.hooks import host_protocol
 
 TYPE_CHECKING = False  # importing it from `typing` would load that module
@@ -19,9 +20,10 @@ MOST_LOG = 64 * 1024
 MOST_WHY = 256 * 1024
 MOST_ENVELOPES = 512
 MOST_LINE = 64 * 1024
+MOST_LISTED = 64 * 1024  # bytes of the list of files that a session was told about
 MOST_QUIET = 40  # entries without lines: they only repeat the total
-_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 # An agent's hooks in both scopes run at the same time, and neither can read what the other is about to inject.
 CLAIMS = "claims"  # a folder of the memory, with an empty file for each text that a hook is injecting
@@ -164,11 +166,7 @@ def _whole(path: str) -> bytes:
     """A trace with its rotated predecessor: at most twice `MOST_WHY` bytes."""
     data = b""
     for name in (path, f"{path}.1"):
-        try:
-            with open(name, "rb") as file:
-                data = file.read(MOST_WHY + MOST_LINE) + data
-        except OSError:
-            continue
+        data = (bytes_of(name, MOST_WHY + MOST_LINE) or b"") + data
     return data
 
 
@@ -180,19 +178,10 @@ def post(memory: str, envelope: dict[str, object]) -> None:
     if len(envelopes(memory)) >= MOST_ENVELOPES:
         raise Full(f"{MOST_ENVELOPES} envelopes in {inbox}")
     name = f"{session_name(envelope.get('session'))}.{time.time_ns()}-{os.getpid()}"
-    temporary, final = os.path.join(inbox, f"{name}.tmp"), os.path.join(inbox, f"{name}.json")
     make_folder(inbox)
-    try:
-        letter = dumps({"format": 1, "time": time.time(), **envelope}, ensure_ascii=False)
-        # A lone surrogate, from a folder name in another encoding, would make it unreadable.
-        _write(temporary, letter.encode("utf-8", "replace"), _NEW)
-        os.replace(temporary, final)
-    except BaseException:
-        try:
-            os.unlink(temporary)
-        except OSError:
-            pass
-        raise
+    letter = dumps({"format": 1, "time": time.time(), **envelope}, ensure_ascii=False)
+    # A lone surrogate, from a folder name in another encoding, would make it unreadable.
+    replace(os.path.join(inbox, f"{name}.json"), letter.encode("utf-8", "replace"))
 
 
 def envelopes(memory: str) -> list[str]:
@@ -219,11 +208,9 @@ def ended(memory: str, session: object = None) -> bool:
 
 
 def _is_over(path: str) -> bool:
-    from holdfast.core.bare_json import loads
 
     try:
-        with open(path, "rb") as file:
-            letter = loads(file.read(64 * 1024))
+        letter = json_of(path, 64 * 1024)
         process = letter["process"]
         if letter["event"] == "SessionEnd":
             return True
@@ -263,13 +250,32 @@ def append(path: str, line: bytes, most: int) -> None:
 
 
 def _write(path: str, data: bytes, flags: int) -> None:
-    descriptor = os.open(path, flags, 0o600)
+    descriptor = open_regular(path, flags, follow=False)
     try:
         # One write: lines of concurrent hooks stay whole.
         if os.write(descriptor, data) != len(data):
             raise OSError(f"{path}: the disk took only a part")
     finally:
         os.close(descriptor)
+
+
+def replace(path: str, data: bytes) -> None:
+    """Writes a file beside another and puts it in its place."""
+    temporary = f"{path}.{os.getpid()}.tmp"
+    try:
+        _write(temporary, data, _NEW)
+        os.replace(temporary, path)
+    except BaseException:
+        try:
+            os.unlink(temporary)
+        except OSError:
+            pass
+        raise
+
+
+def create(path: str) -> None:
+    """Creates an empty file; FileExistsError if there is one: of several hooks only one creates it."""
+    os.close(open_regular(path, _NEW, follow=False))
 
 
 def moment(at: float) -> str:
@@ -308,7 +314,7 @@ def _release(folder: str, mine: str) -> None:
 def _claim(path: str) -> bool:
     for _ in range(3):
         try:
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            create(path)
             return True
         except FileNotFoundError:
             make_folder(os.path.dirname(path))
@@ -343,6 +349,10 @@ def files_told(memory: str, session: object) -> str:
     return os.path.join(memory, SAID, session_name(session) + ".files")
 
 
+def list_of_files(memory: str, session: object) -> list[bytes]:
+    return (bytes_of(files_told(memory, session), MOST_LISTED + MOST_LINE) or b"").split(b"\n")
+
+
 def seen(memory: str, call: Call) -> str:
     return os.path.join(memory, SEEN, f"{session_name(call.text('session_id'))}.json")
 
@@ -355,8 +365,8 @@ def leave(call: Call, found: Place) -> None:
     """Records the branch and the commit that a session leaves, which its own commits have moved."""
     if call.text("session_id") and found.checkout is not None:
         make_folder(os.path.join(found.memory, SEEN))
-        with open(left_by(found.memory, call), "w", encoding="utf-8", errors="replace") as file:
-            file.write(f"{found.branch()}\n{found.checkout.commit()}\n")
+        left = f"{found.branch()}\n{found.checkout.commit()}\n"
+        replace(left_by(found.memory, call), left.encode("utf-8", "replace"))
 
 
 def is_time(path: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 from holdfast.core import files
 from holdfast.core.errors import UsageError
+from holdfast.guard.inert import inert
 from holdfast.ledger.cells import render_time
 from holdfast.model.ledger import LedgerEntry
 from holdfast.store.project import Project
@@ -45,7 +46,6 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("cache_write_tokens", "integer", "tokens written to the cache"),
 )
 NAMES = tuple(name for name, _, _ in COLUMNS)
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def flat(entry: LedgerEntry) -> dict[str, Any]:
@@ -91,10 +91,7 @@ def _values(entry: LedgerEntry) -> dict[str, Any]:
 
 
 def to_csv(entries: Iterable[LedgerEntry]) -> Iterator[str]:
-    """RFC 4180, lists as words with blanks between; a text that a spreadsheet would run has an apostrophe before it.
-
-    So has one that begins with an apostrophe: a reader takes one off and has the text.
-    """
+    """RFC 4180, lists as words with blanks between, texts made inert (`guard/inert.py`)."""
     yield _csv_line(NAMES)
     for entry in entries:
         yield _csv_line([_csv_cell(value) for value in flat(entry).values()])
@@ -112,8 +109,7 @@ def _csv_cell(value: Any) -> str:
     if isinstance(value, list):
         value = " ".join(value)
     if isinstance(value, str):
-        value = value.replace("\0", "\ufffd")
-        return f"'{value}" if value.startswith((*_FORMULA, "'")) else value
+        return inert(value, "csv")
     return render_time(value) if isinstance(value, datetime) else _digits(value)
 
 
@@ -128,7 +124,7 @@ def to_jsonl(entries: Iterable[LedgerEntry]) -> Iterator[str]:
     for entry in entries:
         row = flat(entry)
         row |= {name: render_time(row[name]) or None for name in ("timestamp", "recorded")}
-        yield msgspec.json.encode(row).decode() + "\n"
+        yield inert(msgspec.json.encode(row).decode(), "jsonl") + "\n"
 
 
 _LABELS = ("agent", "model", "kind", "project_type")
@@ -187,14 +183,11 @@ def to_openmetrics(entries: Sequence[LedgerEntry], project: str) -> Iterator[str
         yield f"# TYPE {name} {kind}\n# HELP {name} {about}.\n"
         for values, total in sorted(sums.items()):
             labels = {"project": project, **dict(zip(_LABELS, values, strict=True))}
-            label_text = ",".join(f'{label}="{_escaped(value)}"' for label, value in labels.items())
+            label_text = ",".join(
+                f'{label}="{inert(_portable(value), "openmetrics")}"' for label, value in labels.items()
+            )
             yield f"{name}_total{{{label_text}}} {_digits(round(total, 6))}\n"
     yield "# EOF\n"
-
-
-def _escaped(text: str) -> str:
-    text = _portable(text).replace("\0", "\ufffd")
-    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 
 def exported(rows: Sequence[LedgerEntry], form: str, project: str) -> Iterator[bytes]:

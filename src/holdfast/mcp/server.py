@@ -31,12 +31,14 @@ from holdfast.mcp.tools import INSTRUCTIONS, TOOLS
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
-    from holdfast.store.machine import Machine
+    from holdfast.flows.agent_access import AgentMachine
 
     Context = ServerRequestContext[Any]
 
 SCHEME = "holdfast:///"
 MOST_LINE = 4_000_000  # bytes; no call needs more, and a longer line is not held in memory
+MOST_CALLS = 16  # at once; they are answered one by one, and each keeps a thread waiting
+_TOO_LONG = "holdfast/line-too-long"
 _LOOK_EVERY_S = 2.0
 _ENDS = 4_096
 _ID = lazy_regex(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{1,100}")')
@@ -47,8 +49,8 @@ _ESCAPE = lazy_regex(
 
 
 class BoundedLines:
-    """Standard input by the line. One that is too long becomes a call of an unknown method with the same id: the client
-    gets an error instead of waiting for ever."""
+    """Standard input by the line. One that is too long becomes a call with the same id that says so: the client gets an
+    error instead of waiting for ever."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -64,7 +66,9 @@ class BoundedLines:
                 break
         id = _ID.search(head) or _ID.search(tail)
         return (
-            f'{{"jsonrpc":"2.0","id":{id[1].decode()},"method":"holdfast/line-too-long"}}\n' if id else "\n"
+            f'{{"jsonrpc":"2.0","id":{id[1].decode()},"method":"tools/call","params":{{"name":"{_TOO_LONG}"}}}}\n'
+            if id
+            else "\n"
         )
 
 
@@ -99,12 +103,20 @@ def end_with_parent(busy: threading.Lock) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+class _Call:
+    """A tool call that was not answered yet. The client may take it back while it waits or runs."""
+
+    cancelled = False
+    started = False
+
+
 class Session:
     """One client: one call at a time, each on the memory of the directory in which the server was started."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self.busy = threading.Lock()
+        self._calls: set[_Call] = set()
         self.offers = enabled_at(os.path.abspath(directory), dict(os.environ))
 
     async def list_tools(
@@ -124,9 +136,20 @@ class Session:
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         client = ctx.session.client_params.client_info.name if ctx.session.client_params else ""
-        text, failed = await anyio.to_thread.run_sync(
-            self._answer, params.name, params.arguments or {}, client
-        )
+        if params.name == _TOO_LONG:
+            text, failed = f"a request is at most {MOST_LINE:,} bytes; nothing was read or written", True
+        elif (call := self._begun()) is None:
+            text, failed = f"{MOST_CALLS} calls are running already; call again once one is answered", True
+        else:
+            try:
+                text, failed = await anyio.to_thread.run_sync(
+                    self._answer, params.name, params.arguments or {}, client, call, abandon_on_cancel=True
+                )
+            except anyio.get_cancelled_exc_class():
+                call.cancelled = True
+                if not call.started:
+                    self._calls.discard(call)
+                raise
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=failed)
 
     async def list_resources(
@@ -141,16 +164,39 @@ class Session:
         contents = types.TextResourceContents(uri=params.uri, mime_type="text/markdown", text=text)
         return types.ReadResourceResult(contents=[contents])
 
-    def _answer(self, name: str, arguments: dict[str, Any], client: str) -> tuple[str, bool]:
+    def _begun(self) -> _Call | None:
+        """A new call; None if too many are running."""
+        if len(self._calls) >= MOST_CALLS:
+            return None
+        call = _Call()
+        self._calls.add(call)
+        return call
+
+    def _answer(self, name: str, arguments: dict[str, Any], client: str, call: _Call) -> tuple[str, bool]:
+        call.started = True
+        try:
+            return self._answer_alone(name, arguments, client, call)
+        finally:
+            self._calls.discard(call)
+
+    def _answer_alone(
+        self, name: str, arguments: dict[str, Any], client: str, call: _Call
+    ) -> tuple[str, bool]:
         with self.busy:
+            if call.cancelled:  # while it waited for the one before
+                return "", True
             try:
                 from holdfast.mcp.answers import answer
 
+                self._machine.is_cancelled = lambda: call.cancelled
                 return answer(self._machine, name, arguments, client), False
             except HoldfastError as error:
                 return _one_line(error.line()), True
             except Exception as error:
                 return self._fault(f"mcp {name}", error), True
+            finally:
+                with suppress(Exception):
+                    self._machine.is_cancelled = lambda: False
 
     def _resources(self) -> list[types.Resource]:
         with self.busy:
@@ -189,7 +235,7 @@ class Session:
                 ) from error
 
     @cached_property
-    def _machine(self) -> Machine:
+    def _machine(self) -> AgentMachine:
         from holdfast.flows.agent_access import AgentMachine
 
         return AgentMachine(cwd=self._directory)

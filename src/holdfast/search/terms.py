@@ -168,6 +168,11 @@ _ENDINGS = frozenset(
 )  # fmt: skip
 
 
+def is_whole(stem: str) -> bool:
+    """Whether a stem consists of whole characters (`_CUT`)."""
+    return stem.isascii() or not any("\udc80" <= sign <= "\udcff" for sign in stem)
+
+
 def is_slip(written: str, stem: str, known: str) -> bool:
     """Whether `written`, with the stem `stem`, may be a typo of a word with the indexed stem `known`."""
     if len(known) < _LEAST_KNOWN:
@@ -200,6 +205,9 @@ _FEWEST = (
     30  # texts; fewer are weighed as if they were so many: of four, two are no sign that a word is common
 )
 
+# The stemmer counts bytes, not characters. Before an ending that it takes off it removes one of two equal bytes, and
+# some characters end in such a pair: a stem may end within one.
+_CUT = "surrogateescape"
 _SAID = "said USING fts5(term, tokenize='porter unicode61')"
 _SAID_WORD = "said_word USING fts5vocab(temp, said, instance)"
 
@@ -308,7 +316,9 @@ class Terms:
         """How many passages, or long chunks, contain a stem."""
         frequency = self._frequencies.get((table, stem))
         if frequency is None:
-            frequency = self._db.number(f"SELECT doc FROM {table} WHERE term = ?", (stem,))
+            frequency = self._db.number(
+                f"SELECT doc FROM {table} WHERE term = CAST(? AS TEXT)", (stem.encode("utf-8", _CUT),)
+            )
             self._frequencies[table, stem] = frequency
         return frequency
 
@@ -321,7 +331,8 @@ class Terms:
         for number, term in enumerate(terms):
             self._db.ask("INSERT INTO temp.said (rowid, term) VALUES (?, ?)", (number + 1, term))
         stem_by_term = {
-            terms[doc - 1]: stem for stem, doc in self._db.ask("SELECT term, doc FROM temp.said_word")
+            terms[doc - 1]: stem.decode("utf-8", _CUT)
+            for stem, doc in self._db.ask("SELECT CAST(term AS BLOB), doc FROM temp.said_word")
         }
         return {term: stem_by_term[term] for term in terms if term in stem_by_term}
 
@@ -334,13 +345,9 @@ class Terms:
             if counts[term] or len(stem) < 4 or not stem.isalpha():
                 continue
             start, end = stem[:2], stem[:2] + "\U0010ffff"
-            near = [
-                (doc, word)
-                for word, doc in self._db.ask(
-                    "SELECT term, doc FROM passage_word WHERE term >= ? AND term < ?", (start, end)
-                )
-                if is_slip(term, stem, word)
-            ]
+            query = "SELECT CAST(term AS BLOB), doc FROM passage_word WHERE term >= ? AND term < ?"
+            known = ((doc, word.decode("utf-8", _CUT)) for word, doc in self._db.ask(query, (start, end)))
+            near = [(doc, word) for doc, word in known if is_slip(term, stem, word) and is_whole(word)]
             if near and not is_other_word(self._embedder, term, max(near)[1]):
                 counts[term], stems[term] = max(near)
                 mended.add(term)
