@@ -10,9 +10,9 @@ from tests.command import Holdfast
 
 import holdfast as package
 from holdfast.core.errors import FormatTooNew
-from holdfast.flows import doctor
-from holdfast.flows.doctor import UpgradeStep, upgrade
 from holdfast.store.machine import Machine
+from holdfast.upkeep import doctor
+from holdfast.upkeep.doctor import UpgradeStep, upgrade
 
 DEMO = Path(package.__file__).parent / "demo_sessions"
 

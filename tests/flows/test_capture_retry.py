@@ -16,9 +16,9 @@ from tests.hooks.enabled import SESSION, Enabled
 from holdfast.core.errors import StoreError
 from holdfast.flows import capture as capturing
 from holdfast.flows.capture import DIED, MOST_TRIES, WAITS_S, capture
-from holdfast.flows.doctor import CheckResult, examine, repair
 from holdfast.hooks import trace
 from holdfast.store import inbox
+from holdfast.upkeep.doctor import CheckResult, examine, repair
 
 __all__ = ["transcript"]
 pytestmark = pytest.mark.promise("M7")

@@ -547,7 +547,7 @@ def test_it_says_which_commits_still_hold_it(memory: Remembered, holdfast: Holdf
 
 
 def test_backups_that_hold_it_are_named_and_left_alone(memory: Remembered) -> None:
-    from holdfast.flows.doctor import back_up
+    from holdfast.upkeep.doctor import back_up
 
     backup = back_up(memory.project, 1)
     before = backup.read_bytes()

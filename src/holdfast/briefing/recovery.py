@@ -130,8 +130,11 @@ def starts(machine: Machine, project: Project, file: CurrentFile | None = None) 
 
 def hand_over(machine: Machine, project: Project, text: str, branch: str, by: Owner, *, add: bool) -> int:
     """Writes a handoff, a step per line, and returns the number of steps."""
-    lines = [line.strip().removeprefix("- ").removeprefix("* ").strip() for line in text.splitlines()]
-    wanted = [machine.clean(line) for line in lines if line]
+    from holdfast.store.gate import admit
+
+    whole = admit(machine, project, text, "what is handed over")
+    lines = [line.strip().removeprefix("- ").removeprefix("* ").strip() for line in whole.splitlines()]
+    wanted = [line for line in lines if line]
     if not wanted:
         raise UsageError("there is nothing to hand over", fix="Say what is next: holdfast handoff TEXT")
     if len(wanted) > MOST_LINES or any(len(line) > LONGEST for line in wanted):
@@ -139,10 +142,6 @@ def hand_over(machine: Machine, project: Project, text: str, branch: str, by: Ow
             f"that is too much for a start: at most {MOST_LINES} lines of {LONGEST} characters are told",
             fix="Shorten it, and point to a file for the rest",
         )
-    from holdfast.store.denied import not_forgotten
-
-    for line in wanted:
-        not_forgotten(project, line, "what is handed over")
     now = machine.now().timestamp() // 60 * 60
     steps = [NextStep(text=line, branch=branch, by=by, at=now) for line in wanted]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag
-from holdfast.flows.doctor import examine, repair
+from holdfast.upkeep.doctor import examine, repair
 
 SIGNS = {"ok": "ok  ", "note": "note", "problem": "BAD "}
 

@@ -74,6 +74,7 @@ def _as_json(report: app.ForgetReport, *, dry_run: bool) -> dict[str, Any]:
         "sessions": list(wanted.sessions),
         "git": [{"path": copy.path, "commits": list(copy.commits)} for copy in report.git],
         "elsewhere": [{"path": copy.path, "what": copy.what} for copy in report.elsewhere],
+        "beyond": list(report.beyond),
         "denied": {"sessions": list(wanted.sessions), "ids": list(wanted.ids), "texts": len(wanted.texts)},
         "commit": report.to_commit,
         "dry_run": dry_run,
@@ -99,3 +100,4 @@ def _show_remaining_copies(report: app.ForgetReport) -> None:
         )
     for copy in report.elsewhere:
         output.line(f"Not changed, and it is there: {place(copy.path)} ({copy.what})")
+    output.line(f"Out of reach, look there yourself: {'; '.join(report.beyond)}.")

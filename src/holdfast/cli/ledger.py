@@ -268,6 +268,7 @@ def _filter(options: Namespace) -> app.Filter:
 
 def _entry(options: Namespace, machine: Machine) -> LedgerEntry:
     from holdfast.sessions.keywords import keywords  # its word lists are only needed here
+    from holdfast.store.gate import admit
 
     counts = (options.input, options.output, options.cache_read, options.cache_write)
     return LedgerEntry(
@@ -278,7 +279,7 @@ def _entry(options: Namespace, machine: Machine) -> LedgerEntry:
         cost_usd=_dollars(options.cost),
         duration_s=_seconds(options.duration),
         framework=options.framework,
-        goal=keywords(machine.clean(options.goal)),
+        goal=keywords(admit(machine, machine.project(), options.goal or "", "the goal")),
         timestamp=moment_from(options.time),
         agent=options.agent,
         provider=options.provider,

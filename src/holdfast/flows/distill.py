@@ -29,6 +29,7 @@ from holdfast.sessions.reducer import Reducer
 from holdfast.sessions.session import SessionPart, conclude, ledger_entry
 from holdfast.sessions.store import SourceCursor, SourceStamp
 from holdfast.store.denied import Denied
+from holdfast.store.gate import pass_value
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
@@ -119,17 +120,7 @@ def _texts_in(value: Any) -> list[str]:
 
 def _sealed(state: bytes, clean: Callable[[str], str]) -> bytes:
     """An importer's state as it may be stored: its texts are cleaned like any other."""
-
-    def walk(value: Any) -> Any:
-        if isinstance(value, str):
-            return clean(value)
-        if isinstance(value, list):
-            return [walk(item) for item in value]
-        if isinstance(value, dict):
-            return {walk(key): walk(item) for key, item in value.items()}
-        return value
-
-    return msgspec.msgpack.encode(walk(msgspec.msgpack.decode(state))) if state else state
+    return msgspec.msgpack.encode(pass_value(msgspec.msgpack.decode(state), clean)) if state else state
 
 
 class Conclusions:

@@ -20,6 +20,7 @@ from holdfast.memory.merge import Contradiction, contradicting, find
 from holdfast.memory.reference import KeptFact, Reference, ReferenceFile, change_fact
 from holdfast.memory.state import guess_category
 from holdfast.model.memory import Fact
+from holdfast.store.gate import gate
 from holdfast.store.machine import Machine
 
 LISTING = "holdfast fact list --all"
@@ -253,7 +254,8 @@ def obstacle(fact: Fact, *, named: bool) -> FactCheck | None:
 def verify(machine: Machine, fact: Fact, timeout: float) -> FactCheck:
     """Run the fact's command in the project and compare. The caller has asked for consent."""
     ran = run_bounded(fact.command, machine.project().root, machine.env, timeout)
-    output = machine.clean(_ESCAPES.sub("", ran.output.decode("utf-8", "replace")))
+    clean = gate(machine, machine.project())
+    output = clean(_ESCAPES.sub("", ran.output.decode("utf-8", "replace")))
     lines = [" ".join(line.split()) for line in output.splitlines() if line.strip()]
     if ran.exit_code is None:
         return FactCheck(fact, "timeout", None, tuple(_shown(lines[-_MOST_LINES:])))

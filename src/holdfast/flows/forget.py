@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import tarfile
+import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,14 @@ from msgspec import Struct
 
 from holdfast.briefing.explain import injections
 from holdfast.briefing.prepare import prepare
-from holdfast.core import files
+from holdfast.core import files, folders
 from holdfast.core.errors import HoldfastError, NotFound, UsageError
 from holdfast.core.git import git_text
 from holdfast.core.patterns import lazy_regex
+from holdfast.flows.forget_archives import ArchiveFinding, edit_archive, find_archives, sweep_archives
 from holdfast.flows.forget_files import Forgetting
 from holdfast.flows.refresh import refresh
+from holdfast.ledger.forgetting import forget_in_ledger
 from holdfast.ledger.store import ProjectLedger
 from holdfast.lessons.store import LessonStore
 from holdfast.memory.current import RecurringFailure
@@ -77,12 +79,14 @@ class RemainingCopy(Struct, frozen=True):
 
 
 class ForgetReport(Struct, frozen=True, kw_only=True):
-    """How much was (or would be) removed from each file; `git` and `elsewhere` list the remaining copies."""
+    """How much was (or would be) removed from each file; `git` and `elsewhere` list the remaining copies, `beyond` what
+    no program on this machine can look into."""
 
     wanted: Wanted
     removed: dict[str, int]
     git: list[RemainingCopy]
     elsewhere: list[RemainingCopy]
+    beyond: tuple[str, ...] = ()
 
     @property
     def to_commit(self) -> bool:
@@ -140,7 +144,10 @@ def preview(machine: Machine, project: Project, wanted: Wanted) -> ForgetReport:
     """What would be removed, and which copies would remain. Writes nothing."""
     contents = _Contents(project)
     removal, statements = _removal(contents, wanted)
-    return _report(machine, contents, wanted, statements, Forgetting(project, removal).count())
+    removed = Forgetting(project, removal).count()
+    archives = _Archives(machine, project, wanted, statements)
+    removed |= archives.run(dry_run=True)
+    return _report(machine, contents, wanted, statements, removed, archives)
 
 
 def forget(machine: Machine, project: Project, wanted: Wanted) -> ForgetReport:
@@ -154,12 +161,23 @@ def forget(machine: Machine, project: Project, wanted: Wanted) -> ForgetReport:
             forgetting.count()  # a file that cannot be parsed raises here, before anything has changed
             texts = (*wanted.texts, *statements)
             contents.denied.add(lock, machine.now().timestamp(), wanted.sessions, wanted.ids, texts)
+            folders.sweep(project.memory)  # what a restore that was killed left beside it
             removed = forgetting.apply(lock)
         # From current.md only lines are removed: the next capture rewrites it.
         refresh(machine, project)
         if (project.memory / "hot.db").exists():  # even if hooks are disabled by now
             prepare(machine, project)
-    return _report(machine, contents, wanted, statements, removed)
+        archives = _Archives(machine, project, wanted, statements)
+        removed |= archives.run()
+    return _report(machine, contents, wanted, statements, removed, archives)
+
+
+def forget_again(project: Project, sessions: Iterable[str], ids: Iterable[str]) -> None:
+    """Removes sessions and ids that were forgotten before from a copy of a memory that nobody else uses."""
+    wanted = Wanted(sessions=tuple(sorted(sessions)), ids=tuple(sorted(ids)))
+    if wanted.sessions or wanted.ids:
+        with files.lock(project.lock("memory")) as lock:
+            Forgetting(project, _removal(_Contents(project), wanted)[0]).apply(lock)
 
 
 # --- contents of the memory ------------------------------------------------------------------------------
@@ -233,10 +251,11 @@ class _Contents:
                 yield from texts_in(msgspec.to_builtins(entry))
 
 
-def _removal(contents: _Contents, wanted: Wanted) -> tuple[Removal, list[str]]:
-    """The removal, and the texts of the statements that it removes."""
+def _removal(contents: _Contents, wanted: Wanted, said: Sequence[str] = ()) -> tuple[Removal, list[str]]:
+    """The removal, and the texts of the statements that it removes; `said` are such texts that are known already."""
     ids, sessions = set(wanted.ids), set(wanted.sessions)
     texts = [_text_of(item) for item in contents.statements() if ids_of(item) & ids] if ids else []
+    texts = [*said, *texts]
     texts = [text for text in dict.fromkeys(texts) if len(words_of_phrase(text)) >= _SHORTEST_STATEMENT]
     traces = Traces(
         contents.texts_of(sessions) if sessions else (), lambda: contents.texts_of(sessions, others=True)
@@ -300,22 +319,83 @@ class _OtherSessions:
 # --- remaining copies ------------------------------------------------------------------------------------
 
 
+class _Archives:
+    """The archives of this machine that hold what is forgotten: written again, or else to be named."""
+
+    def __init__(self, machine: Machine, project: Project, wanted: Wanted, said: Sequence[str]) -> None:
+        self._machine, self._project, self._wanted, self._said = machine, project, wanted, said
+        self.remaining: list[RemainingCopy] = []
+
+    def run(self, *, dry_run: bool = False) -> dict[str, int]:
+        """How much is removed from each archive. What cannot be changed is in `remaining` then."""
+        removed: dict[str, int] = {}
+        pickaxe = _Pickaxe(self._wanted.sessions, (*self._wanted.texts, *self._said))
+        for found in list(find_archives(self._machine.home, self._project, pickaxe.in_data)):
+            try:
+                number = edit_archive(self._project, found, self._edit, dry_run=dry_run)
+            except HoldfastError as error:
+                found = ArchiveFinding(found.path, None, f"archive that cannot be changed: {error.problem}")
+                number = 0
+            if number:
+                removed[f"{found.path.parent.name}/{found.path.name}"] = number
+            if found.manifest is None:
+                self.remaining.append(RemainingCopy(str(found.path), what=found.why))
+        if not dry_run:
+            sweep_archives(self._machine.home)
+        return removed
+
+    def _edit(self, there: Project, shared: Path) -> int:
+        wanted, now = self._wanted, self._machine.now().timestamp()
+        with files.lock(there.lock("memory")) as lock:
+            contents = _Contents(there)
+            removal, said = _removal(contents, wanted, self._said)
+            contents.denied.add(lock, now, wanted.sessions, wanted.ids, (*wanted.texts, *said))
+            number = sum(Forgetting(there, removal).apply(lock).values())
+            if (data := files.read(shared)) is not None:
+                after, rows = removal.counted(lambda raw: forget_in_ledger(raw, removal, shared.name), data)
+                files.replace_held(lock, shared, after, files.ANYTHING)
+                number += rows
+        return number
+
+
+BEYOND = (
+    "archives of holdfast export that were copied elsewhere",
+    "other clones, other machines and backups of this disk",
+    "what an agent or a configured model was told already",
+)
+
+
 def _report(
-    machine: Machine, contents: _Contents, wanted: Wanted, texts: Sequence[str], removed: dict[str, int]
+    machine: Machine,
+    contents: _Contents,
+    wanted: Wanted,
+    texts: Sequence[str],
+    removed: dict[str, int],
+    archives: _Archives,
 ) -> ForgetReport:
     pickaxe = _Pickaxe(wanted.sessions, (*wanted.texts, *texts))
     transcripts = [
-        Path(path)
+        path
         for name, paths in sorted(contents.transcripts.items())
-        for path in paths
-        if name in wanted.sessions or pickaxe.in_text(path)
+        for path in map(_file_of, paths)
+        if name in wanted.sessions or pickaxe.in_text(str(path)) or pickaxe.in_transcript(path)
     ]
     return ForgetReport(
         wanted=wanted,
         removed=removed,
         git=_copies_in_git(contents.project, pickaxe),
-        elsewhere=list(_copies_elsewhere(machine.home, contents.project, pickaxe, transcripts)),
+        elsewhere=[
+            *_copies_elsewhere(machine.home, contents.project, pickaxe, dict.fromkeys(transcripts)),
+            *archives.remaining,
+        ],
+        beyond=BEYOND,
     )
+
+
+def _file_of(source: str) -> Path:
+    """The file of a transcript: several sessions may be parts of one, as in `chats.db#3`."""
+    path = Path(source)
+    return path if path.exists() or "#" not in source else Path(source.rpartition("#")[0])
 
 
 class _Pickaxe:
@@ -336,6 +416,27 @@ class _Pickaxe:
         if any(session.encode() in data for session in self.sessions):
             return True
         return bool(self._phrases) and self.in_text(data.decode("utf-8", "replace"))
+
+    def in_transcript(self, path: Path) -> bool:
+        """Whether a transcript of an agent says it; a line at a time, because such a file may be large."""
+        words = [max(words, key=len).encode() for words in self._phrases.words]
+        try:
+            with path.open("rb") as file:
+                for line in file:
+                    folded = line.lower()
+                    if any(word in folded for word in words) and self._in_line(line):
+                        return True
+        except OSError:
+            return False
+        return False
+
+    def _in_line(self, line: bytes) -> bool:
+        text = line.decode("utf-8", "replace")
+        if self.in_text(text):
+            return True
+        with suppress(ValueError, RecursionError):
+            return any(map(self.in_text, texts_in(json.loads(text))))
+        return False
 
     def in_text(self, text: str) -> bool:
         return self._phrases.found_in(text)
@@ -375,27 +476,12 @@ def _copies_elsewhere(
             yield RemainingCopy(str(path), what="transcript of the agent")
     ledgers = [root / ".holdfast" / "ledger.md" for root in worktrees(project)]
     names = [project.memory / name for name in ("projects.json", "switches.json", "root", "name")]
-    backups = sorted((home / "backups").glob(f"{project.memory.name}-*.tar.gz"))
     configurations = sorted(path for path in (home / "hosts").rglob("*") if path.is_file())
     for ledger in ledgers:
         if not ledger.is_symlink() and pickaxe.in_file(ledger):
             yield RemainingCopy(str(ledger), what="another worktree's ledger")
-    for path in backups:
-        if any(map(pickaxe.in_data, _members(path))):
-            yield RemainingCopy(str(path), what="backup")
     for paths, what in (
         (configurations, "backup of an agent's configuration"),
         (names, "names that holdfast needs"),
     ):
         yield from (RemainingCopy(str(path), what=what) for path in paths if pickaxe.in_file(path))
-
-
-def _members(path: Path) -> Iterator[bytes]:
-    try:
-        with tarfile.open(path) as archive:
-            for member in archive:
-                file = archive.extractfile(member) if member.isfile() else None
-                if file is not None:
-                    yield file.read()
-    except (OSError, tarfile.TarError, EOFError):
-        return

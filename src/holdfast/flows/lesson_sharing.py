@@ -17,6 +17,7 @@ from holdfast.lessons.proposals import Place
 from holdfast.lessons.states import LessonStatus, clean, lesson_store, states
 from holdfast.lessons.store import Changes, Shelf, parse_stored, read_file
 from holdfast.model.lesson import Lesson
+from holdfast.store.gate import gate, pass_file
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.versions import new_group
@@ -197,7 +198,7 @@ def edit(machine: Machine, project: Project, name: str) -> LessonStatus:
     if process.returncode:
         raise StoreError(f"{editor!r} ended with exit code {process.returncode}", where=str(path))
     edited = read_file(path, path.name)
-    text = machine.clean(edited.data.decode("utf-8"))
+    text = pass_file(edited.data.decode("utf-8"), gate(machine, project))
     stored = parse_stored(path, edited.lesson.name, text.encode("utf-8"), path.name)
 
     def adopt(shelf: Shelf) -> Changes:

@@ -18,6 +18,7 @@ from holdfast.lessons.proposals import LONGEST_RULE, Place, same_rule, united
 from holdfast.lessons.states import LessonStatus, lesson_store, looked_at, states
 from holdfast.lessons.store import Changes, Shelf, StoredLesson, parse_stored
 from holdfast.model.lesson import Fingerprint, Lesson, LessonKind
+from holdfast.store.gate import admit
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.versions import new_group
@@ -208,15 +209,15 @@ def add(
     digest_of = lesson_store(machine, project).digest_of
     lesson = Lesson(
         name=safe_name(name),
-        description=_line(machine, description, "the description"),
-        rules=tuple(filter(None, (_line(machine, rule, "a rule") for rule in rules))),
+        description=_line(machine, project, description, "the description"),
+        rules=tuple(filter(None, (_line(machine, project, rule, "a rule") for rule in rules))),
         kind=kind,
         fingerprint=tuple(
             Fingerprint(target=_target(target), digest=digest_of(target.strip())) for target in fingerprint
         ),
         captured_at=machine.now().timestamp() // _DAY_S * _DAY_S,
     )
-    if machine.clean(name) != name:
+    if admit(machine, project, name, "the name") != name:
         raise UsageError("the name looks like a secret", fix="Choose another one")
     if not lesson.rules:
         raise UsageError("a lesson needs a rule", fix="Say it with --rule, once for each")
@@ -248,7 +249,8 @@ def add_file(
     data = files.read(source)
     if data is None:
         raise NotFound("there is no such file", where=str(path), fix="Name the file of a lesson")
-    text = machine.clean(parse_stored(source, name, data, str(path)).data.decode("utf-8"))
+    text = parse_stored(source, name, data, str(path)).data.decode("utf-8")
+    text = admit(machine, project, f"{name}\n{text}", str(path)).removeprefix(f"{name}\n")
     stored = parse_stored(source, name, text.encode("utf-8"), str(path))
 
     def take(there: StoredLesson | None) -> StoredLesson:
@@ -289,8 +291,8 @@ def _write(
     return Handled(written[-1], place)
 
 
-def _line(machine: Machine, text: str, what: str) -> str:
-    line = " ".join(machine.clean(text).split())
+def _line(machine: Machine, project: Project, text: str, what: str) -> str:
+    line = " ".join(admit(machine, project, text, what).split())
     if len(line) > LONGEST_RULE:
         raise UsageError(f"{what} has {len(line):,} characters, {LONGEST_RULE:,} are allowed", fix="Say less")
     if reason := why_line_refused(" ".join(text.split())) or why_line_refused(line):

@@ -16,7 +16,7 @@ from holdfast.core.patterns import lazy_regex
 from holdfast.flows.refresh import refresh
 from holdfast.memory.store import MemoryStore
 from holdfast.model.memory import DeadEnd, Finding, LogEntry, Owner
-from holdfast.store.denied import not_forgotten
+from holdfast.store.gate import admit
 from holdfast.store.machine import Machine
 from holdfast.store.project import branch_of
 
@@ -40,7 +40,7 @@ def optional_text(machine: Machine, text: str | None, what: str) -> str:
             f"{what} has {len(plain):,} characters, {LONGEST:,} are allowed",
             fix="Keep it in a file and name the file",
         )
-    return not_forgotten(machine.project(), machine.clean(plain).strip(), what)
+    return admit(machine, machine.project(), plain, what).strip()
 
 
 def given_text(machine: Machine, text: str | None, what: str, fix: str) -> str:

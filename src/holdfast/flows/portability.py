@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from holdfast.core import files, folders
 from holdfast.core.errors import NotFound, StoreError
 from holdfast.flows import transplant
+from holdfast.flows.received import receive
 from holdfast.flows.refresh import refresh
 from holdfast.flows.remember import rewrite_current
 from holdfast.flows.transplant import Taken
@@ -239,6 +240,12 @@ class _Restoring:
             raise StoreError(
                 f"its {CAPTURE} cannot be used: {problem}", where=str(self.path), fix="Nothing was changed"
             )
+        receive(
+            self.machine,
+            self.project,
+            transplant.at(self.project, incoming / "memory"),
+            incoming / SHARED_LEDGER,
+        )
         if self.mode == "merge" and before is not None:
             return self._merge(stage, incoming, before)
         self._add_shared_rows(incoming)

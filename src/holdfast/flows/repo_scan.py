@@ -16,7 +16,7 @@ from holdfast.core.patterns import lazy_regex
 from holdfast.knowledge import store
 from holdfast.knowledge.checkout import FileListing, head_of, index_stamp, listed, printable
 from holdfast.model.knowledge import Caps, Items, Knowledge, LearnedFact
-from holdfast.store.denied import Denied
+from holdfast.store.gate import gate
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
@@ -236,7 +236,7 @@ def _cleaned(machine: Machine, project: Project, items: Items) -> Items:
     texts += [evidence.field for item in items.conventions for evidence in item.evidence]
     texts += [item.path for item in items.files]
     machine.look_over(texts)
-    clean: Callable[[str], str] = Denied(project.memory).cleaner(machine.clean)
+    clean = gate(machine, project)
 
     def fit(path: str) -> bool:
         return clean(path) == path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -88,8 +88,9 @@ def add_row(machine: Machine, project: Project, entry: LedgerEntry) -> LedgerEnt
     from holdfast.core.hashes import blake2b
     from holdfast.core.names import safe_name
     from holdfast.store.denied import Denied
+    from holdfast.store.gate import gate
 
-    moment, clean = machine.now(), machine.clean
+    moment, clean = machine.now(), gate(machine, project)
     if entry.session:
         session = safe_name(entry.session)
         if clean(session) != session:
@@ -211,6 +212,7 @@ def read_all(
 def merge(machine: Machine, project: Project, places: Sequence[str]) -> MergeResult:
     """Adds the rows that this project does not know yet; session and time of recording identify a row."""
     from holdfast.store.denied import Denied
+    from holdfast.store.gate import gate
 
     paths = (path_of(machine, place) for place in places)
     ledgers = [(str(path), _read(path)) for path in paths]
@@ -222,7 +224,7 @@ def merge(machine: Machine, project: Project, places: Sequence[str]) -> MergeRes
     }
     # A session forgotten anywhere does not come back; its tombstone is imported.
     wanted = [entry for entry in unseen if entry.forgotten or entry.session not in gone]
-    new, refused = _cleaned(machine, wanted)
+    new, refused = _cleaned(gate(machine, project), wanted)
     if new:
         project.prepare()
         ProjectLedger(project).append(new)
@@ -235,9 +237,11 @@ def merge(machine: Machine, project: Project, places: Sequence[str]) -> MergeRes
     )
 
 
-def _cleaned(machine: Machine, entries: Sequence[LedgerEntry]) -> tuple[list[LedgerEntry], list[str]]:
+def _cleaned(
+    clean: Callable[[str], str], entries: Sequence[LedgerEntry]
+) -> tuple[list[LedgerEntry], list[str]]:
     """Another clone may redact less: what looks like a secret is removed, or its whole row."""
-    clean = cache(machine.clean)
+    clean = cache(clean)
     cleaned, refused = [], []
     for entry in entries:
         if clean(entry.session) != entry.session:

@@ -428,6 +428,22 @@ class CaptureForgetting(CaptureStore):
                 self._ask(statement, values)
             for session in sorted(removal.sessions):
                 self.empty(session)
+        self._erase_pages()
+        return number
+
+    def rewrite(self, edit: Callable[[Any], Any]) -> int:
+        """Replace every record and digest with `edit` of its plain value; return how many it changed."""
+        self._ask("PRAGMA secure_delete=ON")
+        self._ask("PRAGMA temp_store=MEMORY")
+        changes = list(self._edits(edit, frozenset()))
+        with self.transaction():
+            for statement, values in changes:
+                self._ask(statement, values)
+        if changes:
+            self._erase_pages()
+        return len(changes)
+
+    def _erase_pages(self) -> None:
         self._ask("VACUUM")
         (busy, _, _) = self._ask("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if busy:
@@ -436,25 +452,29 @@ class CaptureForgetting(CaptureStore):
                 where=str(self.path),
                 fix="Run the command again when no other holdfast runs",
             )
-        return number
 
     def _changes(self, removal: Removal) -> Iterator[tuple[str, tuple[object, ...]]]:
-        if not removal.phrases and not removal.ids:
-            return
+        if removal.phrases or removal.ids:
+            yield from self._edits(removal.plain, removal.sessions)
+
+    def _edits(
+        self, edit: Callable[[Any], Any], without: frozenset[str]
+    ) -> Iterator[tuple[str, tuple[object, ...]]]:
+        """The statements that replace every value which `edit` changes, except those of the sessions `without`."""
         for name, record in self._ask("SELECT id, record FROM session"):
-            if name not in removal.sessions:
+            if name not in without:
                 new = _edited(
                     record,
-                    removal,
+                    edit,
                     msgspec.json.decode,
                     lambda value: msgspec.json.encode(msgspec.convert(value, DistilledSession)),
                 )
                 if new != record:
                     yield "UPDATE session SET record = ? WHERE id = ?", (new, name)
         for number, session, reader, digest in self._ask("SELECT id, session, reader, digest FROM source"):
-            if session not in removal.sessions:
+            if session not in without:
                 new_reader, new_digest = (
-                    _edited(data, removal, msgspec.msgpack.decode, msgspec.msgpack.encode)
+                    _edited(data, edit, msgspec.msgpack.decode, msgspec.msgpack.encode)
                     for data in (reader, digest)
                 )
                 if (new_reader, new_digest) != (reader, digest):
@@ -465,10 +485,10 @@ class CaptureForgetting(CaptureStore):
 
 
 def _edited(
-    data: bytes, removal: Removal, decode: Callable[[bytes], Any], encode: Callable[[Any], bytes]
+    data: bytes, edit: Callable[[Any], Any], decode: Callable[[bytes], Any], encode: Callable[[Any], bytes]
 ) -> bytes:
     if not data:
         return data
     before = decode(data)
-    after = removal.plain(before)
+    after = edit(before)
     return data if after == before else encode(after)

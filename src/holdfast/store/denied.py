@@ -16,14 +16,12 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.core import files
-from holdfast.core.errors import UsageError
 from holdfast.core.files import Held
 from holdfast.core.hashes import blake2b
 from holdfast.core.patterns import lazy_regex
 from holdfast.model.memory import Decision, Fact, Harvest, LogEntry, Passage, Question, ids_of
 from holdfast.store.json_files import encode_json_lines, read_json_lines
 from holdfast.store.phrases import FORGOTTEN, HEAD, Windows, head_key, whole_key, words_of_phrase
-from holdfast.store.project import Project
 
 NAME = "denied.jsonl"
 Gathered = TypeVar("Gathered", Harvest, LogEntry)
@@ -105,13 +103,3 @@ class Denied:
 
 def _hash(text: str, key: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), key=bytes.fromhex(key), digest_size=16).hexdigest()
-
-
-def not_forgotten(project: Project, text: str, what: str) -> str:
-    """The text itself. Raises UsageError if it contains a text that was forgotten here."""
-    if text and Denied(project.memory).strip(text) != text:
-        raise UsageError(
-            f"{what} holds a text that was forgotten in this project; nothing was written",
-            fix="Say it in other words",
-        )
-    return text

@@ -1,1 +1,1 @@
-"""Care for what is stored: the audit of memory and of agents' own files, disk use, and what may go."""
+"""Care for what is stored: doctor, the audit of memory and of agents' own files, disk use, and what may go."""

@@ -176,7 +176,7 @@ def find_contradictions(rules: Sequence[PlacedRule]) -> Iterator[AuditFinding]:
             file=other.file.shown,
             path=str(other.file.path),
             line=other.rule.line,
-            what=f"{quoted(other.rule.text)} contradicts {quoted(one.rule.text)}: {verdict.why}.",
+            what=f"{quoted(other.rule.text)} contradicts {quoted(one.rule.text)}.",
             why="An agent that reads both follows one of them, and nobody knows which.",
             fix=_settle(one, other),
             also=one.place,

@@ -32,6 +32,7 @@ from holdfast.store.inbox import faults
 from holdfast.store.line_grammar import Problem
 from holdfast.store.machine import Machine, compile_rules, scanner_installed, scanner_missing_rules
 from holdfast.store.project import FORMAT, Project, check_format
+from holdfast.upkeep.leftovers import find_leftovers, loose_home
 
 RECENT_S = 86_400
 _SHOWN = ("local", ".gitignore", ".gitattributes")  # the memory's files in the work tree
@@ -89,6 +90,15 @@ def _secrets(machine: Machine, project: Project) -> Results:
             for secret in machine.redactor.findings(line):
                 place = f"{path}:{number}"
                 yield "problem", f"{place}: looks like a secret ({secret.kind}). Replace it, and rotate it."
+
+
+def _forgotten(machine: Machine, project: Project) -> Results:
+    yield from (("problem", found) for found in find_leftovers(machine.home, project))
+
+
+def _permissions(machine: Machine, project: Project) -> Results:
+    if (loose := loose_home(machine.home)) is not None:
+        yield loose
 
 
 def _memory(machine: Machine, project: Project) -> Results:
@@ -238,6 +248,8 @@ def _settings(machine: Machine, project: Project) -> Results:
 CHECKS: dict[str, Callable[[Machine, Project], Results]] = {
     "ledger": _ledger,
     "secrets": _secrets,
+    "forgotten": _forgotten,
+    "permissions": _permissions,
     "memory": _memory,
     "files": _files,
     "log": _log,
@@ -258,6 +270,7 @@ CHECKS: dict[str, Callable[[Machine, Project], Results]] = {
 def repair(machine: Machine, project: Project, *, dry_run: bool) -> list[str]:
     """Repairs what can be repaired. Returns a line for each repair; with `dry_run`, for what would be done."""
     fixes = [*_rewire_hosts(machine, project, dry_run), *_remake_plugins(machine, project, dry_run)]
+    fixes += _close_home(machine, dry_run)
     if not project.known:
         return fixes
     done = upgrade(project, dry_run=dry_run)
@@ -296,6 +309,15 @@ def _remake_plugins(machine: Machine, project: Project, dry_run: bool) -> Iterat
         yield f"make the plugin for {agent} anew; take it over in the agent: holdfast plugin {agent}"
         if not dry_run:
             make(machine, project, agent)
+
+
+def _close_home(machine: Machine, dry_run: bool) -> Iterator[str]:
+    """Takes the home away from others, unless it is theirs."""
+    if loose_home(machine.home) is not None and machine.home.stat().st_uid == os.getuid():
+        yield f"chmod 700 {machine.home}"
+        if not dry_run:
+            with files.explained(machine.home, "change"):
+                machine.home.chmod(0o700)
 
 
 def _accept_entries(project: Project, dry_run: bool) -> list[str]:
