@@ -249,6 +249,7 @@ def test_a_hook_loads_the_standard_library_and_little_of_it(enabled: Enabled) ->
         "host_protocol",
         "hook",
         "notices",
+        "payload",
         "prepared",
         "respond",
         "emit",
