@@ -35,7 +35,19 @@ def _escaped(share: float) -> Encode:
     return encode
 
 
+def _dump(text: str) -> str:
+    """As `xxd` prints it."""
+    data = text.encode()
+    return "\n".join(
+        f"{at:08x}: {data[at : at + 16].hex(' ', -2):<40} "
+        + "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data[at : at + 16])
+        for at in range(0, len(data), 16)
+    )
+
+
 ENCODINGS: dict[str, Encode] = {
+    "a shell's backslashes": lambda rng, text: "".join(f"\\{c}" if c in "_-=:@" else c for c in text),
+    "dump": lambda rng, text: f"\n{_dump('KEY=' + text)}\n",
     "json": lambda rng, text: json.dumps({"text": f"a\n{text}"}),
     "after an escape": lambda rng, text: "\\n" + json.dumps(text)[1:-1] + "\\t",
     "some \\u": _escaped(0.3),

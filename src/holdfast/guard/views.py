@@ -89,6 +89,12 @@ _SPACED_HEX = lazy_regex(
     r"[2-7][0-9a-fA-F][ :](?<![0-9A-Za-z]...)(?:[2-7][0-9a-fA-F][ :]){6,}+"
     r"(?:[0-9a-fA-F]{2}[ :])*+(?:[0-9a-fA-F]{2}\b)?+"
 )
+# Lines of `xxd` and `hexdump -C`: where, bytes in groups, and the same as characters.
+_DUMP_LINE = (
+    r"[ \t]{0,20}[0-9a-fA-F]{6,8}:?[ \t]{1,3}(?:[0-9a-fA-F]{2,8}[ \t]{1,2}){%s,16}[ \t]{0,40}\S?.{0,40}"
+)
+_DUMP = lazy_regex(rf"(?m)^{_DUMP_LINE % 2}(?:\r?\n{_DUMP_LINE % 1}){{0,2000}}")
+_DUMPED = lazy_regex(r"(?m)^[ \t]*[0-9a-fA-F]{6,8}:?[ \t]{1,3}((?:[0-9a-fA-F]{2,8}[ \t]{1,2})+)")
 _PROBE = 16
 _LONGEST_RUN = 400_000
 _SHORTEST_HELD = 8
@@ -298,11 +304,21 @@ def _over_lines(text: str) -> Iterator[_Edit]:
         if _is_word(ahead.rsplit(None, 1)[-1:]):
             continue
         stripped = ahead.rstrip(" \t│|")
-        if _RUN_BACKWARDS.match(stripped[::-1]) and _goes_on(following):
+        if _RUN_BACKWARDS.match(stripped[::-1]) and (
+            _goes_on(following) or _fills_its_line(text, match.end(), stripped)
+        ):
             # The last `=` is the soft break of quoted-printable.
             soft = stripped.endswith("=") and not stripped.endswith("==")
             gap = len(ahead) - len(stripped) + soft + (text[match.start() - 1] == "\r")
             yield match.start() - gap, match.start("next"), ""
+
+
+def _fills_its_line(text: str, end: int, before: str) -> bool:
+    """Whether a run is all that its line has, and goes on with one that is no word either."""
+    line_end = text.find("\n", end, end + 200)
+    rest = text[end : line_end if line_end >= 0 else end + 200]
+    run = before[-80:].rsplit(None, 1)[-1:]
+    return not rest.strip(" \t\r│|\"'\\") and bool(run) and any(sign.isdigit() for sign in run[0])
 
 
 def _is_word(last: list[str]) -> bool:
@@ -383,10 +399,17 @@ def _of_hex(run: str) -> str:
     return _text_of(bytes.fromhex(digits), cut=True)
 
 
+def _of_dump(block: str) -> str:
+    """What a dump of bytes shows; a line's last group may touch its characters."""
+    digits = "".join("".join(match[1].split())[:32] for match in _DUMPED.finditer(block))
+    return _text_of(bytes.fromhex(digits[: len(digits) // 2 * 2]), cut=True)
+
+
 _RUNS: tuple[tuple[re.Pattern[str], Callable[[str], str]], ...] = (
     (_BASE64, _of_base64),
     (_HEX, _of_hex),
     (_SPACED_HEX, _of_hex),
+    (_DUMP, _of_dump),
 )
 
 
