@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import time
 from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
@@ -60,7 +61,8 @@ def envelopes(inbox: Path) -> tuple[list[Envelope], list[Path]]:
     broken: list[Path] = []
     for path in _files(inbox):
         try:
-            if path.is_symlink() or path.stat().st_size > SMALL:
+            status = path.lstat()
+            if not stat.S_ISREG(status.st_mode) or status.st_size > SMALL:  # a pipe would be waited for
                 raise ValueError("not written by a hook")
             content = msgspec.json.decode(path.read_bytes(), type=_EnvelopeFile)
             readable.append(Envelope(path=path, **msgspec.structs.asdict(content)))
