@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -263,3 +264,14 @@ def test_the_weights_are_those_that_the_script_fits() -> None:
 def test_an_order_of_two_words_is_about_nothing_and_a_question_of_two_may_be(kettles: Told) -> None:
     assert kettles.lines("commit kettle") == []
     assert kettles.lines("kettle controller?", session_id="another") != []
+
+
+@pytest.mark.promise("F5")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this platform has no named pipes")
+@pytest.mark.parametrize("name", ["hot.db", "told.db"])
+def test_a_pipe_in_place_of_a_prepared_file_is_replaced(kettles: Told, name: str) -> None:
+    path = kettles.project.memory / name
+    path.unlink()
+    os.mkfifo(path)
+    prepare(Machine(cwd=kettles.root), kettles.project)
+    assert path.is_file()

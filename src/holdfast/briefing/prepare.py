@@ -18,6 +18,7 @@ from holdfast.briefing.lesson_lines import flat, instructions
 from holdfast.briefing.moments import Moment, words_of
 from holdfast.briefing.prompt import write_prompting
 from holdfast.briefing.start import Briefings, briefings_of
+from holdfast.briefing.told_index import without_pipe
 from holdfast.briefing.told_sources import update_told
 from holdfast.briefing.watch import watch_rows
 from holdfast.core import files
@@ -59,6 +60,7 @@ CREATE TABLE project (branch TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID
 
 def prepare(machine: Machine, project: Project, briefings: Briefings | None = None) -> Path:
     """Writes `hot.db` and `hot.words`, by default with briefings made from the current memory."""
+    path = without_pipe(project.memory / "hot.db")
     folders = read_folders(machine, project)
     # Before anything is read: what a person changes in the meantime is noticed at the next prompt.
     marks = {
@@ -70,7 +72,6 @@ def prepare(machine: Machine, project: Project, briefings: Briefings | None = No
     with suppress(sqlite3.Error):  # the switches of hooks must not wait until that file is repaired
         update_told(machine, project, git=False)
     contents = briefings_of(machine, project, memory) if briefings is None else briefings
-    path = project.memory / "hot.db"
     data, moments = _database(machine, memory, switches_of(project), contents, marks)
     files.replace(path, data, project.lock("hot"), files.ANYTHING)
     words = project.memory / prefilter.NAME

@@ -150,10 +150,18 @@ class ToldIndex:
         self._db.execute("INSERT OR REPLACE INTO meta VALUES ('sources', ?)", (str(sources),))
 
 
+def without_pipe(path: Path) -> Path:
+    """The path of a derived file, once no pipe stands in its place: SQLite would wait for it for ever."""
+    if path.is_fifo():
+        path.unlink()
+    return path
+
+
 @contextmanager
 def open_told(memory: Path) -> Iterator[ToldIndex]:
     """The index of a memory, in one write transaction. A damaged file, or one of another format, is made anew."""
     path = memory / NAME
+    without_pipe(path)
     for attempt in (1, 2):
         db = sqlite3.connect(path, timeout=30, isolation_level=None)
         try:
