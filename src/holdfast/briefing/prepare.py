@@ -34,7 +34,7 @@ from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.switches import Switches, switches_of
 
-HOT_FORMAT = "1"
+HOT_FORMAT = "2"
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from holdfast.core.place import Place
 
-FORMAT = "1"
+FORMAT = "2"  # 1 was that of 0.1.0
 NAME = "hot.db"
 MOMENT = ("rule", "token", "needs", "place", "project", "text", "reason", "id")
 MOST_MOMENTS = 500
@@ -18,7 +18,11 @@ LONGEST_CELL = 8 << 20  # bytes; a longer one is an error, whatever wrote the fi
 
 
 class Unreadable(Exception):
-    """The prepared file is damaged, or has an unknown format."""
+    """The prepared file is damaged, or has an unknown format. One of an older version is no fault."""
+
+    def __init__(self, message: str, *, older: bool = False) -> None:
+        super().__init__(message)
+        self.older = older
 
 
 class Prepared:
@@ -38,7 +42,8 @@ class Prepared:
         except sqlite.Error as error:
             raise Unreadable(str(error)) from error
         if self.meta.get("format") != FORMAT:
-            raise Unreadable(f"format {self.meta.get('format')!r}, this hook reads {FORMAT}")
+            found = str(self.meta.get("format"))
+            raise Unreadable(f"format {found!r}, this hook reads {FORMAT}", older=found == "1")
 
     def enabled(self, found: Place) -> bool:
         """Whether memory is enabled on this machine and in this folder: an identity can come with a download."""

@@ -40,7 +40,8 @@ def opened_again(
     from holdfast.hooks.emit import confess
     from holdfast.hooks.trace import entry
 
-    confess(found, call.event, error)
+    if not error.older:
+        confess(found, call.event, error)
     if not _is_enabled(found):
         return None
     if call.event in (
