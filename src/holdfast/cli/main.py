@@ -54,7 +54,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "roi": ("holdfast.cli.roi", "what memory saved, counted, and how each figure was counted"),
     "agents": ("holdfast.cli.agents", "which agents are on this machine, and what they recorded"),
     "doctor": ("holdfast.cli.doctor", "check that everything is sound, and say what is not"),
-    "audit": ("holdfast.cli.audit", "secrets, contradictions and dead weight in memory and agents' files"),
+    "audit": ("holdfast.cli.audit", "secrets, contradictions and dead weight in what agents read"),
     "du": ("holdfast.cli.du", "what takes room on disk, by kind and project"),
     "prune": ("holdfast.cli.prune", "remove old backups, leftovers, and what can be made again"),
     "hook": ("holdfast.cli.hook", "answer an agent's hook (machine interface)"),

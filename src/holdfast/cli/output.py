@@ -12,7 +12,6 @@ from unicodedata import combining, east_asian_width
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import user_home
 from holdfast.guard.hidden_text import visible
-from holdfast.guard.inert import inert
 
 TYPE_CHECKING = False
 
@@ -79,6 +78,8 @@ def answer(options: Namespace, value: Any, shown: str | Table | Callable[[], obj
 
 def show_json(value: Any) -> None:
     import msgspec
+
+    from holdfast.guard.inert import inert  # figures of the ledger must not load `re`
 
     text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
     sys.stdout.write(inert(text, "json") + "\n")

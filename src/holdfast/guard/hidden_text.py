@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import re
 
 # The characters of most lines: a text with only these is harmless, and needs no pattern.
-_PLAIN = frozenset(" –—…·×→≥≤•?").union(map(chr, range(0x20, 0x7F)))
+_PLAIN = frozenset("\n –—…·×→≥≤•?").union(map(chr, range(0x20, 0x7F)))
 _ZERO_WIDTH_NON_JOINER = "\u200c"
 _ZERO_WIDTH_JOINER = "\u200d"
 _TEXT_AND_EMOJI_STYLE = "\ufe0e\ufe0f"

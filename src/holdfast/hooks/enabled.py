@@ -17,7 +17,7 @@ def enabled_at(directory: str, env: dict[str, str]) -> bool:
     if project is None or not os.path.exists(os.path.join(project.memory, "hot.db")):
         return False
     try:
-        prepared = Prepared(project.memory)
+        prepared = Prepared(project.memory, older=True)
         return prepared.enabled(project) and not prepared.excluded([directory])
     except Unreadable:
         return True

@@ -28,7 +28,8 @@ class Unreadable(Exception):
 class Prepared:
     """An open prepared file. It is replaced as a whole, never written in place, so no lock is needed."""
 
-    def __init__(self, memory: str) -> None:
+    def __init__(self, memory: str, *, older: bool = False) -> None:
+        """`older`: one of 0.1.0 will do, for what is in both."""
         # Imported here: a project that is not enabled must not pay for it.
         sqlite = _sqlite()
         self._error = sqlite.Error
@@ -41,8 +42,8 @@ class Prepared:
             self.meta = dict(self.db.execute("SELECT key, value FROM meta").fetchall())
         except sqlite.Error as error:
             raise Unreadable(str(error)) from error
-        if self.meta.get("format") != FORMAT:
-            found = str(self.meta.get("format"))
+        found = str(self.meta.get("format"))
+        if found != FORMAT and not (older and found == "1"):
             raise Unreadable(f"format {found!r}, this hook reads {FORMAT}", older=found == "1")
 
     def enabled(self, found: Place) -> bool:

@@ -48,7 +48,7 @@ def line_for(raw: bytes, env: dict[str, str]) -> str:
         return ""
     from holdfast.hooks.prepared import Prepared
 
-    prepared = Prepared(project.memory)
+    prepared = Prepared(project.memory, older=True)
     if not prepared.enabled(project) or prepared.excluded([directory]):
         return ""
     if prepared.off([directory])[1]:
