@@ -44,10 +44,8 @@ def opened_again(
         confess(found, call.event, error)
     if not _is_enabled(found):
         return None
-    if call.event in (
-        MOMENT,
-        PROMPT,
-    ):  # the host waits for these; the next call uses the rebuilt file
+    # The host waits for these; the next call uses the rebuilt file. After an upgrade the first prompt waits once.
+    if call.event == MOMENT or (call.event == PROMPT and not error.older):
         if call.event == PROMPT:
             detach([*CAPTURE, found.memory, found.root, "prepare"], env)
         return None
