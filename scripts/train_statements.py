@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
-from holdfast.sessions.statement_model import HEADS, KINDS, SCALE, SIZE, STATUSES
+from holdfast.language.statement_model import HEADS, KINDS, SCALE, SIZE, STATUSES
 
 LABELS = Path(__file__).parents[1] / "bench/data/statements/labels.jsonl.gz"
-MODEL = Path(__file__).parents[1] / "src/holdfast/sessions/statement_model.bin"
+MODEL = Path(__file__).parents[1] / "src/holdfast/language/statement_model.bin"
 CARRIES = {1: 0.4, 2: 0.9, 3: 1.0}  # how much a sentence of this worth carries, if it was agreed
 STEPS, RATE, DECAY = 150, 0.05, 2e-3
 Matrix = NDArray[np.float64]

@@ -9,7 +9,7 @@ import pytest
 from tests.command import Holdfast
 
 from holdfast.briefing.task_wants import BUILDING, COMMANDING, DESIGNING, FIXING, weights_for
-from holdfast.sessions.kind import explain_kind
+from holdfast.language.kind import explain_kind
 
 
 @pytest.mark.promise("M6")

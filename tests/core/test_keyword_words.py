@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from holdfast.core.stopwords import COMPOUNDS
-from holdfast.sessions import keywords
+from holdfast.language import keywords
 
 
 @settings(max_examples=500)

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 from tests.memory.test_state import record
 
+from holdfast.language.prose import prose_of, unwrap_prompt
 from holdfast.memory.log import goal_line, task_line
-from holdfast.sessions.prose import prose_of, unwrap_prompt
 from holdfast.sessions.summary import summary_line
 
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast.language import failure_wording
+from holdfast.language.checks import check_kinds
 from holdfast.model.events import Usage, UsageReport
-from holdfast.sessions import corrections, failure_wording
-from holdfast.sessions.checks import check_kinds
+from holdfast.sessions import corrections
 from holdfast.sessions.digest import Digest
 from holdfast.sessions.reducer import Reducer
 

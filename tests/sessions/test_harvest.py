@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.sessions.test_tasks import Story
 
+from holdfast.language.harvest_sentences import decisions_of_person
+from holdfast.language.open_items import is_chore
 from holdfast.model.events import (
     Asked,
     Began,
@@ -22,8 +24,6 @@ from holdfast.model.events import (
 )
 from holdfast.model.memory import FactCategory, Harvest
 from holdfast.sessions.digest import LINE_LENGTH, MOST_OF_A_KIND, REPORT_LENGTH, Digest
-from holdfast.sessions.harvest_sentences import decisions_of_person
-from holdfast.sessions.open_items import is_chore
 from holdfast.sessions.reducer import Reducer
 from holdfast.sessions.session import SessionPart, conclude
 

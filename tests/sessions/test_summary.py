@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.sessions.test_harvest import Told
 
-from holdfast.sessions.own_words import own_words
+from holdfast.language.own_words import own_words
 from holdfast.sessions.session import SessionPart, conclude
 from holdfast.sessions.summary import body_of, summary_line
 

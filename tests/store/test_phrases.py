@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.core import files
-from holdfast.sessions.keywords import keywords
+from holdfast.language.keywords import keywords
 from holdfast.store.denied import Denied
 from holdfast.store.phrases import FORGOTTEN, HEAD, Phrases, tokens, words_of_phrase
 

@@ -24,6 +24,7 @@ from holdfast.core.place import is_checkout
 from holdfast.core.shell import simple_commands
 from holdfast.guard.hidden_text import visible, why_line_refused
 from holdfast.hooks.lesson_lines import ANYTHING, ONE_WORD
+from holdfast.language.command_words import purpose_of
 from holdfast.lessons.choices import Record
 from holdfast.lessons.commands import STUMBLES, by_worth, purpose_named
 from holdfast.lessons.fingerprint import Stamp, check, places_of
@@ -31,7 +32,6 @@ from holdfast.lessons.fingerprint_content import FileStat
 from holdfast.lessons.states import ActiveLesson, counting, known_stamps, lesson_store, looked_at
 from holdfast.lessons.store import Shelf
 from holdfast.model.lesson import Fingerprint, Lesson
-from holdfast.sessions.command_words import purpose_of
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 

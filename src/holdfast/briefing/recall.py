@@ -29,6 +29,7 @@ from holdfast.hooks.classify import classify
 from holdfast.hooks.prompt import CODE, LOOKING
 from holdfast.hooks.prompt import MOST_TOKENS as PROMPT_BUDGET
 from holdfast.hooks.ranking import path_lines
+from holdfast.language.kind import explain_kind
 from holdfast.memory.current_digest import done_line, step_line, todo_line, with_branch, within
 from holdfast.memory.decisions import is_passage
 from holdfast.memory.read import ProjectMemory
@@ -40,7 +41,6 @@ from holdfast.search import FLOOR
 from holdfast.search.lexical import says_something
 from holdfast.search.periods import period_in
 from holdfast.search.terms import value_of
-from holdfast.sessions.kind import explain_kind
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project, branch_of
 

@@ -267,7 +267,7 @@ def _filter(options: Namespace) -> app.Filter:
 
 
 def _entry(options: Namespace, machine: Machine) -> LedgerEntry:
-    from holdfast.sessions.keywords import keywords  # its word lists are only needed here
+    from holdfast.language.keywords import keywords  # its word lists are only needed here
     from holdfast.store.gate import admit
 
     counts = (options.input, options.output, options.cache_read, options.cache_write)

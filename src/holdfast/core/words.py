@@ -157,7 +157,7 @@ def _in_word(sign: str) -> bool:
 
 def stem_of(word: str) -> str:
     """The stem of a word, for prompts and paths. `likeness.stem` removes more, because it compares sentences in
-    different words; `singular` in sessions/keywords.py removes less, because people read its result."""
+    different words; `singular` in language/keywords.py removes less, because people read its result."""
     if len(word) > 4 and word.endswith("ies"):
         word = word[:-3] + "y"
     elif word.endswith(("ches", "shes", "sses", "xes", "zes")):

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from holdfast.core.errors import HoldfastError
+from holdfast.language.keywords import keywords
 from holdfast.ledger.recommend import Objective, Recommendation, recommend
 from holdfast.ledger.similar import Alike, Goal, Logged, similar
 from holdfast.model.ledger import LedgerEntry
-from holdfast.sessions.keywords import keywords
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
@@ -20,7 +20,7 @@ _HITS_OF_A_SESSION = 5  # a session's decisions and findings are separate hits
 
 def goal_of(machine: Machine, text: str, entries: Sequence[LedgerEntry]) -> Goal:
     """A goal in the ledger's terms. Type and framework are the usual ones of the project's last sessions."""
-    from holdfast.sessions.kind import explain_kind
+    from holdfast.language.kind import explain_kind
 
     clean = machine.clean(text)
     last = list(entries[-20:])

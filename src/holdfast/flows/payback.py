@@ -17,6 +17,7 @@ from holdfast.core.shell import simple_commands, unquoted
 from holdfast.core.tokens import count_tokens
 from holdfast.flows.find_transcripts import SessionSource
 from holdfast.guard.hidden_text import visible
+from holdfast.language.failure_wording import excerpt
 from holdfast.lessons.choices import Payback
 from holdfast.lessons.proposals import Place
 from holdfast.lessons.states import lesson_store
@@ -24,7 +25,6 @@ from holdfast.lessons.store import Shelf
 from holdfast.model.events import Event, ToolCall, ToolResult
 from holdfast.model.lesson import Lesson, LessonKind
 from holdfast.sessions.failing_calls import slip_of
-from holdfast.sessions.failure_wording import excerpt
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 

@@ -15,6 +15,7 @@ from holdfast.briefing.lesson_proposals import learn, strong_stumbles
 from holdfast.briefing.meaning import Meanings
 from holdfast.briefing.projects import naming
 from holdfast.core.errors import HoldfastError
+from holdfast.language.own_words import own_words
 from holdfast.memory.current import ActiveProject, Current, CurrentFile, Done, FileHint, settled_by_hand
 from holdfast.memory.decisions import SessionPassages
 from holdfast.memory.log import goal_line, log_entry
@@ -35,7 +36,6 @@ from holdfast.memory.store import MemoryStore, is_decided_since, retired_decisio
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import Decision, Fact, FactCategory, Question
 from holdfast.model.statement import statement_of
-from holdfast.sessions.own_words import own_words
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.versions import new_group

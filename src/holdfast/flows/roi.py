@@ -14,6 +14,7 @@ from holdfast.core import files
 from holdfast.core.errors import HoldfastError, StoreError
 from holdfast.core.names import inside
 from holdfast.core.patterns import lazy_regex
+from holdfast.language.keywords import keywords
 from holdfast.ledger.roi import (
     Asking,
     FailedCommand,
@@ -31,7 +32,6 @@ from holdfast.memory.store import answers_given
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import Question
 from holdfast.sessions.cost import cost_of_record
-from holdfast.sessions.keywords import keywords
 from holdfast.sessions.store import CaptureStore, SourceStamp
 from holdfast.store.project import Project
 

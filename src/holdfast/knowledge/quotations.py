@@ -14,8 +14,8 @@ from msgspec import Struct
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.core.stopwords import FILLER
 from holdfast.core.tokens import count_tokens, cut_to
-from holdfast.sessions.dialogue import Message, Sentence
-from holdfast.sessions.statement_model import Scene, shipped
+from holdfast.language.dialogue import Message, Sentence
+from holdfast.language.statement_model import Scene, shipped
 
 MOST_TOKENS = 60
 MOST_QUOTATIONS = 12

@@ -12,9 +12,9 @@ from math import erf, exp, log, sqrt
 
 from msgspec import Struct
 
+from holdfast.language.keywords import singular
 from holdfast.ledger.stats import Belief, cumulated
 from holdfast.model.ledger import Kind, LedgerEntry, Outcome
-from holdfast.sessions.keywords import singular
 
 SAME = {"kind": 0.10, "framework": 0.08, "project_type": 0.04}
 AMOUNTS = ("cost", "time")  # what a success takes, beside its risk

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.shell import Simple, name_of, names, simple_commands, unquoted
+from holdfast.language.command_words import subject_of
 from holdfast.lessons.causes import CAUSES, UNKNOWN, Cause
 from holdfast.model.events import Lived
 from holdfast.model.lesson import Stumble
-from holdfast.sessions.command_words import subject_of
 
 HARDLY = 3  # sessions that count as one
 _SWITCHES_VERSION = lazy_regex(r"\b(?:nvm|fnm|mise|volta|asdf|nodenv|rbenv|pyenv|proto|sdk)\b|\bPATH=")

@@ -13,13 +13,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.core.patterns import lazy_regex
+from holdfast.language.command_words import REST
+from holdfast.language.remedies import installs_for_good
 from holdfast.lessons.contradictions import Recurring, Sighting, Touched, still
 from holdfast.lessons.grounds import IN_FOLDER
 from holdfast.model.events import Lived
 from holdfast.model.lesson import Stumble
-from holdfast.sessions.command_words import REST
 from holdfast.sessions.enforced_rules import CLIENT, PERMISSIONS, common_wording
-from holdfast.sessions.remedies import installs_for_good
 
 FEWEST_FOR_A_GUESS = 3  # a file that does not exist: two sessions often got its name from the user
 FEWEST_FOR_A_RULE = 3  # a linter finding in two sessions of fifty is a slip, not a habit

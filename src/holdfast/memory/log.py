@@ -15,10 +15,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from holdfast.core.patterns import lazy_regex
+from holdfast.language.harvest_sentences import PLAN_TO_DO, plan_title
+from holdfast.language.prose import plain, prose_of, sentences, without_escapes
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import LogEntry, OpenItem
-from holdfast.sessions.harvest_sentences import PLAN_TO_DO, plan_title
-from holdfast.sessions.prose import plain, prose_of, sentences, without_escapes
 from holdfast.sessions.summary import cut, summary_line
 from holdfast.store import line_grammar as md
 from holdfast.store.line_grammar import Form, Problem

@@ -27,11 +27,11 @@ from holdfast.core.likeness import (
     signature,
 )
 from holdfast.core.patterns import lazy_regex
+from holdfast.language.harvest_sentences import PLAN_APPROVED, asks_about_workflow
 from holdfast.memory.paraphrase import Gap, Meaning, asks_alike, gap, judge, least_shared, settle
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, OpenItem, Question
 from holdfast.model.statement import Item, Statement
-from holdfast.sessions.harvest_sentences import PLAN_APPROVED, asks_about_workflow
 
 T = TypeVar("T", Decision, Fact, Question, Finding, DeadEnd, OpenItem, Decision | Fact)
 WHICH_HOLDS = "Which holds: "

@@ -15,18 +15,18 @@ from typing import Literal
 from msgspec.structs import replace
 
 from holdfast.core.patterns import lazy_regex
+from holdfast.language.checks import is_task
+from holdfast.language.open_items import is_chore, speaks_of
+from holdfast.language.own_words import own_words
 from holdfast.memory.current import Check, ClosedTodo, Current, Done, NextStep, by_session
 from holdfast.memory.current_digest import GO_ON
 from holdfast.memory.log import goal_line, summary_of, task_line
 from holdfast.model.events import DistilledSession, TaskResult
 from holdfast.model.ledger import FailureReason
 from holdfast.model.memory import Fact, FactCategory, OpenItem
-from holdfast.sessions.checks import is_task
 from holdfast.sessions.digest import is_alike, words_of
 from holdfast.sessions.harvest_commands import bare_command, check_in
-from holdfast.sessions.open_items import is_chore, speaks_of
 from holdfast.sessions.outcome import ON_THE_LIST, TICKED
-from holdfast.sessions.own_words import own_words
 from holdfast.sessions.summary import cut
 from holdfast.store.line_grammar import render_minute
 

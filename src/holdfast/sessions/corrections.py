@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from holdfast.core.guides import GUIDES, may_be_guide
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.core.shell import Simple, simple_commands, unquoted
+from holdfast.language.command_words import job_text, purpose_of
+from holdfast.language.prose import contains_any
 from holdfast.model.lesson import Correction
-from holdfast.sessions.command_words import job_text, purpose_of
 from holdfast.sessions.digest import Gathered, cut_raw_line
-from holdfast.sessions.prose import contains_any
 
 LONGEST_MESSAGE = 1200  # a longer one is a pasted document
 SHORTEST, LONGEST = 14, 170

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.shell import Simple
+from holdfast.language.dialogue import LONGEST_MESSAGE, Message
 from holdfast.model.events import Action, TodoStatus, Usage
 from holdfast.model.lesson import Correction, Stumble
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, OpenItem, Question
-from holdfast.sessions.dialogue import LONGEST_MESSAGE, Message
 
 Clean = Callable[[str], str]
 

@@ -18,13 +18,13 @@ from msgspec.structs import replace
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.core.shell import Simple, masks, names, simple_commands, unquoted
 from holdfast.guard.hidden_text import instructs, why_line_refused
+from holdfast.language.command_words import REST, is_session_specific, job_text, purpose_of, subject_of
+from holdfast.language.prose import contains_any, without_escapes
+from holdfast.language.remedies import WITH_SUBCOMMANDS
 from holdfast.model.events import Action, ToolResult
 from holdfast.model.lesson import Stumble
-from holdfast.sessions.command_words import REST, is_session_specific, job_text, purpose_of, subject_of
 from holdfast.sessions.digest import Gathered, cut_raw_line
 from holdfast.sessions.failing_calls import keep_stumble
-from holdfast.sessions.prose import contains_any, without_escapes
-from holdfast.sessions.remedies import WITH_SUBCOMMANDS
 
 _FOUND = tuple(
     lazy_regex(pattern, re.MULTILINE)

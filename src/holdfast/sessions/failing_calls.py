@@ -7,10 +7,8 @@ from collections.abc import Sequence
 
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.core.shell import Simple, name_of, names, simple_commands, unquoted
-from holdfast.model.ledger import FailureReason
-from holdfast.model.lesson import EXPERIENCE_FORMAT, Correction, Experience, Ran, Stumble
-from holdfast.sessions import checks
-from holdfast.sessions.command_words import (
+from holdfast.language import checks
+from holdfast.language.command_words import (
     home_relative,
     is_outside_checkout,
     is_session_specific,
@@ -20,9 +18,11 @@ from holdfast.sessions.command_words import (
     short_reason,
     subject_of,
 )
+from holdfast.language.failure_wording import Sign, line_of, signs_in
+from holdfast.language.remedies import same_file
+from holdfast.model.ledger import FailureReason
+from holdfast.model.lesson import EXPERIENCE_FORMAT, Correction, Experience, Ran, Stumble
 from holdfast.sessions.digest import Gathered, Slip, cut_raw_line
-from holdfast.sessions.failure_wording import Sign, line_of, signs_in
-from holdfast.sessions.remedies import same_file
 
 PATIENCE = 8  # calls after which a slip no longer waits
 # Causes that no edit repairs wait longer: for the program by its name, or for the version that runs it.

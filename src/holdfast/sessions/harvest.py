@@ -14,18 +14,13 @@ from msgspec.structs import replace
 from holdfast.core.fence import MARK, strip_ours
 from holdfast.core.shell import from_here
 from holdfast.guard.not_secret import strip_private
+from holdfast.language import harvest_sentences, open_items
+from holdfast.language.dialogue import LONGEST_MESSAGE, Message, add_message
+from holdfast.language.prose import LONGEST, SHORTEST_ITEM, sentences, statements, whole_lines
 from holdfast.model.events import Action, AgentTurn, Asked, Compaction, Guided, Planned, ToolResult, UserTurn
 from holdfast.model.memory import Harvest, OpenItem, Question
-from holdfast.sessions import (
-    enforced_rules,
-    failing_calls,
-    harvest_commands,
-    harvest_sentences,
-    open_items,
-    stumble_watch,
-)
+from holdfast.sessions import enforced_rules, failing_calls, harvest_commands, stumble_watch
 from holdfast.sessions.corrections import corrections_in, is_guide, looks_up, note_stated, shows_guide
-from holdfast.sessions.dialogue import LONGEST_MESSAGE, Message, add_message
 from holdfast.sessions.digest import (
     MOST_OF_A_KIND,
     REPORT_LENGTH,
@@ -37,7 +32,6 @@ from holdfast.sessions.digest import (
     is_alike,
     item_words,
 )
-from holdfast.sessions.prose import LONGEST, SHORTEST_ITEM, sentences, statements, whole_lines
 
 MOST = 6
 MOST_COMMITS_SHOWN = 20

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.core.shell import names
+from holdfast.language import checks
+from holdfast.language.prose import contains_any, line_around
 from holdfast.model.memory import Fact, FactCategory
-from holdfast.sessions import checks
 from holdfast.sessions.digest import (
     LINE_LENGTH,
     MOST_COMMITS,
@@ -24,7 +25,6 @@ from holdfast.sessions.digest import (
     add_new,
     cut_raw_line,
 )
-from holdfast.sessions.prose import contains_any, line_around
 from holdfast.sessions.returned_values import KEPT, watch_values
 from holdfast.sessions.summary import body_of
 

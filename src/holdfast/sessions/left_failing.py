@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
+from holdfast.language.checks import only_warns
+from holdfast.language.own_words import own_words
+from holdfast.language.prose import without_escapes
 from holdfast.model.ledger import FailureReason
 from holdfast.model.memory import OpenItem
-from holdfast.sessions.checks import only_warns
 from holdfast.sessions.digest import CheckResult, Turn
-from holdfast.sessions.own_words import own_words
-from holdfast.sessions.prose import without_escapes
 from holdfast.sessions.summary import cut
 
 LONGEST_COMMAND = 80

@@ -13,10 +13,10 @@ from typing import Literal
 from msgspec import Struct
 
 from holdfast.core.patterns import PrefilteredRegex
+from holdfast.language.harvest_sentences import PLAN_TO_DO
 from holdfast.model.events import TaskResult
 from holdfast.model.ledger import Complexity, FailureReason, Outcome
 from holdfast.sessions.digest import TITLE_LENGTH, TodoItem, Turn
-from holdfast.sessions.harvest_sentences import PLAN_TO_DO
 
 _COMPLAINT = PrefilteredRegex(
     r"^\W*(?:(?:ok(?:ay)?|h+m+|well|but|and|so|yeah|yes|no|sorry|wait|thanks|great|cool|nice|actually)\b\W+){0,3}"

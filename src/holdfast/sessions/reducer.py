@@ -12,6 +12,8 @@ import msgspec
 
 from holdfast.core.hashes import blake2b
 from holdfast.core.patterns import lazy_regex
+from holdfast.language import checks
+from holdfast.language.prose import unwrap_prompt
 from holdfast.model.events import (
     AgentTurn,
     ApiFailure,
@@ -30,7 +32,6 @@ from holdfast.model.events import (
     UsageReport,
     UserTurn,
 )
-from holdfast.sessions import checks
 from holdfast.sessions.digest import (
     COMMAND_LENGTH,
     EVIDENCE_LENGTH,
@@ -57,7 +58,6 @@ from holdfast.sessions.digest import (
 from holdfast.sessions.failing_calls import missing_in
 from holdfast.sessions.harvest import Harvester
 from holdfast.sessions.outcome import IDLE_SECONDS, add_to_spans
-from holdfast.sessions.prose import unwrap_prompt
 
 # Prompt lengths at which prices change; a test compares them with the steps of the price table.
 PRICE_STEPS = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)

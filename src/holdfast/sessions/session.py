@@ -8,18 +8,19 @@ from decimal import Decimal
 
 from msgspec import Struct
 
+from holdfast.language.dialogue import Message
+from holdfast.language.keywords import keywords
+from holdfast.language.kind import explain_kind
+from holdfast.language.open_items import is_chore
+from holdfast.language.passages import passages_of
 from holdfast.model.events import DistilledSession, FileTouch, ModelUsage, TaskResult, TodoStatus, Usage
 from holdfast.model.ledger import Kind, LedgerEntry, Tokens
 from holdfast.model.memory import OpenItem
 from holdfast.sessions.cost import cost_of
-from holdfast.sessions.dialogue import Message
 from holdfast.sessions.digest import MOST_NAMES, Digest, TodoItem, Turn
 from holdfast.sessions.failing_calls import experience_of
 from holdfast.sessions.harvest import concluded, harvest_of
-from holdfast.sessions.keywords import keywords
-from holdfast.sessions.kind import explain_kind
 from holdfast.sessions.left_failing import failing_checks
-from holdfast.sessions.open_items import is_chore
 from holdfast.sessions.outcome import (
     ON_THE_LIST,
     active_seconds,
@@ -28,7 +29,6 @@ from holdfast.sessions.outcome import (
     outcome_of,
     tasks_of,
 )
-from holdfast.sessions.passages import passages_of
 from holdfast.sessions.reducer import settle_responses
 from holdfast.sessions.summary import session_summary
 

@@ -18,9 +18,9 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.core.errors import FormatTooNew, StoreError
+from holdfast.language.dialogue import Message
 from holdfast.model.events import DistilledSession, Lived
 from holdfast.model.memory import DeadEnd
-from holdfast.sessions.dialogue import Message
 from holdfast.store.removal import Removal
 
 T = TypeVar("T")

@@ -12,8 +12,8 @@ from functools import cache, lru_cache
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.core.shell import Simple, masks, name_of, names, path_of, simple_commands, unquoted
 from holdfast.guard.redact import Redactor
-from holdfast.sessions import checks
-from holdfast.sessions.command_words import (
+from holdfast.language import checks
+from holdfast.language.command_words import (
     LONGEST,
     REST,
     home_relative,
@@ -25,6 +25,8 @@ from holdfast.sessions.command_words import (
     subject_of,
     with_flags,
 )
+from holdfast.language.failure_wording import excerpt, said_by_shell, signs_in
+from holdfast.language.remedies import remedy, same_file
 from holdfast.sessions.corrections import had_to_search
 from holdfast.sessions.digest import Gathered, Job, Slip, cut_raw_line
 from holdfast.sessions.enforced_rules import may_lint, shows_findings, watch_rules
@@ -40,8 +42,6 @@ from holdfast.sessions.failing_calls import (
     watch_listing,
     worker,
 )
-from holdfast.sessions.failure_wording import excerpt, said_by_shell, signs_in
-from holdfast.sessions.remedies import remedy, same_file
 
 _SWITCHES = names("use shell exec x run env")
 _MANAGERS = names(

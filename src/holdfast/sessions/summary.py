@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from holdfast.core.patterns import lazy_regex
+from holdfast.language.open_items import lists_open_items, states_a_need
+from holdfast.language.own_words import own_words
+from holdfast.language.prose import ReportLine, capitalised, sentences, statements, without_escapes
 from holdfast.model.events import FileTouch
 from holdfast.sessions.digest import Turn
-from holdfast.sessions.open_items import lists_open_items, states_a_need
-from holdfast.sessions.own_words import own_words
-from holdfast.sessions.prose import ReportLine, capitalised, sentences, statements, without_escapes
 
 MOST = 300
 MOST_READ = 4_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.sessions.test_harvest import Told, harvested, told
 
-from holdfast.sessions.open_items import heads_open_items, speaks_of
+from holdfast.language.open_items import heads_open_items, speaks_of
 
 FAILED = "FAILED tests/a.py::test_b - assert 1 == 2\n1 failed in 0.1s"
 

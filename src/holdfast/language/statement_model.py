@@ -19,8 +19,8 @@ from msgspec import Struct
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.stopwords import ENGLISH
 from holdfast.core.words import stem_of
+from holdfast.language.dialogue import Message, Sentence
 from holdfast.model.memory import PassageKind, PassageStatus
-from holdfast.sessions.dialogue import Message, Sentence
 
 BITS = 13
 SIZE = 1 << BITS

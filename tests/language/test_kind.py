@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from holdfast.language.kind import explain_kind
 from holdfast.model.ledger import Kind
-from holdfast.sessions.kind import explain_kind
 
 
 def kind_of(goal: str, edited: list[str], commands: list[str]) -> Kind:

@@ -12,7 +12,7 @@ from holdfast.core.likeness import stem
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.stopwords import ENGLISH, FILLER, OTHER_LANGUAGES
 from holdfast.core.words import word_set
-from holdfast.sessions.checks import check_kind
+from holdfast.language.checks import check_kind
 
 # Words of the steps that end any work, and of reporting them.
 ROUTINE = word_set(

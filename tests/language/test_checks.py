@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.model.ledger import FailureReason
-from holdfast.sessions import checks
-from holdfast.sessions.checks import (
+from holdfast.language import checks
+from holdfast.language.checks import (
     answers_no,
     check_kind,
     commits_in,
@@ -19,6 +18,7 @@ from holdfast.sessions.checks import (
     says_passed,
     why_failed,
 )
+from holdfast.model.ledger import FailureReason
 
 TESTS = [
     "pytest",

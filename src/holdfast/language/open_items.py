@@ -13,15 +13,15 @@ from functools import lru_cache
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
 from holdfast.core.stopwords import ENGLISH
 from holdfast.core.words import word_set
-from holdfast.model.memory import OpenItem, Owner
-from holdfast.sessions.own_words import own_words
-from holdfast.sessions.prose import (
+from holdfast.language.own_words import own_words
+from holdfast.language.prose import (
     LONGEST,
     ReportLine,
     capitalised,
     sentences,
     stands_alone,
 )
+from holdfast.model.memory import OpenItem, Owner
 
 SHORTEST = 8
 MOST_WORDS = 14  # of a heading or of the line before a list; a longer one says something itself

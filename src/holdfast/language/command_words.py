@@ -8,8 +8,8 @@ from itertools import pairwise, takewhile
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.shell import Simple, name_of, names, unquoted
 from holdfast.guard.hidden_text import instructs
-from holdfast.sessions import checks
-from holdfast.sessions.prose import contains_any
+from holdfast.language import checks
+from holdfast.language.prose import contains_any
 
 LONGEST = 90
 LONGEST_REASON = 80

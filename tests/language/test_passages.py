@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.model.memory import Passage
-from holdfast.sessions.dialogue import (
+from holdfast.language.dialogue import (
     LONGEST_SENTENCE,
     MOST_CHARACTERS,
     MOST_MESSAGES,
@@ -22,8 +21,9 @@ from holdfast.sessions.dialogue import (
     sentences_of,
     split,
 )
-from holdfast.sessions.passages import LONGEST, MOST, passages_of
-from holdfast.sessions.statement_model import HEADS, SIZE, Scene, shipped
+from holdfast.language.passages import LONGEST, MOST, passages_of
+from holdfast.language.statement_model import HEADS, SIZE, Scene, shipped
+from holdfast.model.memory import Passage
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from holdfast.core.patterns import lazy_regex
-from holdfast.sessions.prose import prose_of, statements
+from holdfast.language.prose import prose_of, statements
 
 Speaker = Literal["user", "agent", "plan"]
 

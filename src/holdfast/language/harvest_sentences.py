@@ -7,9 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
-from holdfast.model.events import Asked
-from holdfast.model.memory import DeadEnd, Decision, Finding, Question
-from holdfast.sessions.prose import (
+from holdfast.language.prose import (
     LONGEST,
     SHORTEST,
     ReportLine,
@@ -21,6 +19,8 @@ from holdfast.sessions.prose import (
     names_something,
     stands_alone,
 )
+from holdfast.model.events import Asked
+from holdfast.model.memory import DeadEnd, Decision, Finding, Question
 
 LONGEST_MESSAGE = 2000  # a longer message is a pasted document
 MOST_OF_A_MESSAGE = 3

@@ -21,7 +21,7 @@ from holdfast.core.stopwords import (
     SIGNED_TERMS,
     WEAK,
 )
-from holdfast.sessions.prose import prose_of
+from holdfast.language.prose import prose_of
 
 _LONGEST = 40
 _UNLIKE_BLOBS = 14  # a shorter word without digits is never taken for encoded data

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from msgspec import Struct
 
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
-from holdfast.sessions.prose import contains_any, line_around, without_escapes
+from holdfast.language.prose import contains_any, line_around, without_escapes
 
 HEAD, TAIL = 700, 400  # of an output: a misused tool says so first, a wrapper last
 LONGEST_LINE = 240

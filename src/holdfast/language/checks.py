@@ -10,8 +10,8 @@ import re
 from functools import lru_cache
 
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
+from holdfast.language.prose import contains_any, line_around
 from holdfast.model.ledger import FailureReason
-from holdfast.sessions.prose import contains_any, line_around
 
 # --- the command line as a shell sees it ---
 

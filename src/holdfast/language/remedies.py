@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 
 from holdfast.core.shell import Simple, name_of, names, path_of, unquoted
-from holdfast.sessions import checks
-from holdfast.sessions.command_words import formats, is_session_specific, purpose_of, subject_of
+from holdfast.language import checks
+from holdfast.language.command_words import formats, is_session_specific, purpose_of, subject_of
 
 MOST = 0.6
 NEARLY = 0.7

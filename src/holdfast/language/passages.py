@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from holdfast.core.tokens import count_tokens, cut_to
+from holdfast.language.dialogue import Message, Sentence, sentences_of
+from holdfast.language.statement_model import Model, Scene, shipped, taken_apart
 from holdfast.model.memory import Passage, PassageKind, PassageStatus
-from holdfast.sessions.dialogue import Message, Sentence, sentences_of
-from holdfast.sessions.statement_model import Model, Scene, shipped, taken_apart
 
 LEAST_WORTH, LEAST_AT_WORK = 0.3, 0.55  # when agents work, less of what is said is worth keeping
 LEAST_AGREED = 0.5

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.core.stopwords import ENGLISH, OTHER_LANGUAGES
-from holdfast.sessions.keywords import keywords
-from holdfast.sessions.prose import prose_of
+from holdfast.language.keywords import keywords
+from holdfast.language.prose import prose_of
 
 pytestmark = pytest.mark.promise("L6")
 

@@ -8,8 +8,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
-from holdfast.model.ledger import Kind
-from holdfast.sessions.kind_words import (
+from holdfast.language.kind_words import (
     CONVENTIONAL,
     OPERATION,
     OTHER_LANGUAGES,
@@ -21,7 +20,8 @@ from holdfast.sessions.kind_words import (
     STRONG,
     WEAK,
 )
-from holdfast.sessions.prose import prose_of
+from holdfast.language.prose import prose_of
+from holdfast.model.ledger import Kind
 
 _PREFIX = lazy_regex(
     r"^(?:#{1,4}\s*)?(?:plan:\s*)?([a-z]{1,10})(?:\([^)]{0,40}\))?!?:(?:\s|$)", re.IGNORECASE
