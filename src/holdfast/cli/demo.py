@@ -10,6 +10,7 @@ from holdfast.cli.ledger_views import as_json, rows_table
 from holdfast.cli.log import show_entry
 from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.flows.demo import demonstrate
+from holdfast.ledger.rows import titles_of
 
 DESCRIPTION = (
     "Imports bundled sessions of two agents into a scratch project and shows what holdfast makes of them."
@@ -39,7 +40,7 @@ def run(options: Namespace, machine: Machine) -> None:
             f"   {demo.first.sessions} sessions: {demo.first.added} added. Again: {demo.again.added} added.\n"
         )
         output.heading("2. The ledger: one row each (.holdfast/ledger.md, a markdown table you own)")
-        output.show(rows_table(demo.rows))
+        output.show(rows_table(demo.rows, titles_of(demo.project, demo.rows)))
         output.section("3. What the rows say together (holdfast ledger stats)")
         show_stats(demo.rows, None)
         output.section("4. What a session leaves in the log (.holdfast/local/projects/tidepool/log.md)")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from holdfast.cli import output
 from holdfast.cli.ledger_views import day
-from holdfast.cli.options import Machine, Namespace, at_least_one, flag, option
+from holdfast.cli.options import Machine, Namespace, at_least_one, flag, limit, option
 from holdfast.cli.output import Column, plural, table_of
 from holdfast.flows.undo import FileChange, FileVersions, change_and_diff, changes_of, files_with_versions
 
@@ -24,13 +24,7 @@ EXAMPLES = """examples:
 
 OPTIONS = (
     option("file", nargs="?", metavar="FILE", help="e.g. current.md (default: list the files)"),
-    option(
-        "-n",
-        "--last",
-        type=at_least_one,
-        metavar="N",
-        help=f"only the last N changes, or files (default: {SHOWN})",
-    ),
+    limit("changes or files, the newest", f"default: {SHOWN}"),
     option("--diff", type=at_least_one, metavar="N", help="show what change N did"),
     flag("--json", "files, changes or the one change as JSON"),
 )
@@ -38,7 +32,7 @@ OPTIONS = (
 
 def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
-    most = options.last or (None if options.json else SHOWN)
+    most = options.limit or (None if options.json else SHOWN)
     if options.diff is not None:
         change, diff = change_and_diff(machine, project, options.diff, options.file)
         output.answer(options, {**_as_json(change), "diff": diff}, lambda: _show_change(change, diff))

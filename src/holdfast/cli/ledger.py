@@ -13,12 +13,13 @@ from holdfast.cli.options import (
     Machine,
     Namespace,
     Verb,
-    at_least_one,
     count,
     flag,
+    limit,
     moment_from,
     of_verb,
     option,
+    since,
 )
 from holdfast.cli.output import EMPTY, NONE_CHOSEN, plural
 from holdfast.core.errors import UsageError
@@ -30,7 +31,8 @@ DESCRIPTION = (
     "One row per session of any agent: what was tried, by which model, at what cost, and how it ended."
 )
 EXAMPLES = """examples:
-  holdfast ledger                      the sessions of this project
+  holdfast ledger                      the newest sessions of this project
+  holdfast ledger --since 7d           those of the last week
   holdfast ledger show 847ff7d2        one session with its tasks and the evidence for them
   holdfast ledger stats --by kind      failure rates with n and interval, cost and time
   holdfast ledger report --format html > report.html
@@ -39,15 +41,16 @@ EXAMPLES = """examples:
 """
 
 
+SHOWN = 20  # rows of a list on screen
 _BY = ("model", "framework", "type", "kind", "complexity", "topic", "agent", "month")
 _EXPORTS = ("csv", "jsonl", "parquet", "openmetrics", "grafana")
 _FILTERS = (
     option("--agent", help="only this agent's sessions, e.g. claude-code"),
     option("--model", help="only models whose name contains this"),
-    option("--since", metavar="DATE", help="only sessions from this day on (YYYY-MM-DD, your time)"),
+    since("sessions"),
     option("--framework", help="only projects built with this, e.g. react"),
     option("--goal", metavar="WORDS", help="only sessions whose goal has all these keywords"),
-    option("-n", "--last", type=at_least_one, metavar="N", help="only the last N sessions"),
+    limit("sessions, the newest", "list shows 20, the rest take all"),
 )
 _ADD_TEXTS = {
     "model": "the model that did the work, e.g. claude-opus-4-7",
@@ -157,12 +160,22 @@ VERBS = {
 def run(options: Namespace, machine: Machine) -> None:
     ledger = app.read_ledger(machine.project())
     output.warn_all(problem.message for problem in ledger.problems)
-    rows = app.rows(ledger, _filter(options))
+    rows = app.rows(ledger, _filter(options))[::-1]
+    shown = rows if options.json or options.limit else rows[:SHOWN]
+    titles = app.titles_of(machine.project(), shown)
     output.answer(
         options,
-        [views.as_json(row) for row in rows],
-        views.rows_table(rows) if rows else _nothing(options),
+        [{**views.as_json(row), "title": titles.get(row.session)} for row in shown],
+        (lambda: _show_rows(shown, titles, len(rows))) if rows else _nothing(options),
     )
+
+
+def _show_rows(shown: list[LedgerEntry], titles: dict[str, str], total: int) -> None:
+    output.show(views.rows_table(shown, titles))
+    if len(shown) < total:
+        output.note(
+            f"The newest {len(shown)} of {total:,} sessions. --limit N shows more, --since 7d a period."
+        )
 
 
 def run_show(options: Namespace, machine: Machine) -> None:
@@ -171,8 +184,11 @@ def run_show(options: Namespace, machine: Machine) -> None:
     output.warn_all(problem.message for problem in ledger.problems)
     entry = app.find_row(app.rows(ledger), options.session)
     record = app.record_of(project, entry.session)
+    title = app.titles_of(project, [entry]).get(entry.session)
     output.answer(
-        options, {**views.as_json(entry), "record": record}, lambda: views.show_session(entry, record)
+        options,
+        {**views.as_json(entry), "title": title, "record": record},
+        lambda: views.show_session(entry, record, title or ""),
     )
 
 
@@ -260,7 +276,7 @@ def _filter(options: Namespace) -> app.Filter:
         agent=options.agent,
         model=options.model,
         since=moment_from(options.since),
-        last=options.last,
+        last=options.limit,
         framework=options.framework,
         goal=tuple((options.goal or "").lower().split()),
     )

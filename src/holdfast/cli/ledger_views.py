@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +61,7 @@ def as_json(entry: LedgerEntry) -> dict[str, Any]:
     }
 
 
-def rows_table(rows: Sequence[LedgerEntry]) -> Table:
+def rows_table(rows: Sequence[LedgerEntry], titles: Mapping[str, str]) -> Table:
     return table_of(
         rows,
         (Column("Session", style="cyan"), lambda row: short_id(row.session)),
@@ -74,14 +74,15 @@ def rows_table(rows: Sequence[LedgerEntry]) -> Table:
         (Column("Cost", "right"), lambda row: dollars(row.cost_usd)),
         (Column("Time", "right", dispensable=5), lambda row: short_duration(row.duration_s)),
         (Column("Outcome"), lambda row: row.outcome or "?"),
-        (Column("Goal", flexible=True), lambda row: " ".join(row.goal)),
+        (Column("Title", flexible=True), lambda row: titles.get(row.session) or " ".join(row.goal)),
     )
 
 
-def show_session(entry: LedgerEntry, record: DistilledSession | None) -> None:
+def show_session(entry: LedgerEntry, record: DistilledSession | None, title: str) -> None:
     output.heading(f"{entry.session}  {day(entry.timestamp)}  {entry.agent or '?'}")
     tokens = entry.tokens
     facts = [
+        *([("title", title)] if title else []),
         ("goal", " ".join(entry.goal) or "?"),
         ("model", f"{entry.model or '?'}{f' ({entry.provider})' if entry.provider else ''}"),
         ("outcome", f"{entry.outcome or '?'}{f': {record.outcome_why}' if record else ''}"),

@@ -8,9 +8,10 @@ import contextlib
 import msgspec
 
 from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag, option
+from holdfast.cli.options import Machine, Namespace, flag, limit, option
 from holdfast.core.patterns import lazy_regex
 from holdfast.flows.history import entry_of, logged
+from holdfast.ledger.rows import session_titles
 from holdfast.memory.log import render_entry
 from holdfast.model.memory import LogEntry
 
@@ -35,7 +36,7 @@ def _count(text: str) -> int:
 
 OPTIONS = (
     option("session", nargs="?", metavar="SESSION", help="an id, or the beginning of one"),
-    option("-n", "--last", type=_count, default=5, metavar="N", help="how many (default: 5; 0: all)"),
+    limit("sessions, the newest", "default: 5; 0: all", type=_count, default=5),
     option("--branch", metavar="NAME", help="only sessions on this branch"),
     option("--project", default="", metavar="NAME", help="default: the one of this branch"),
     option("--grep", metavar="TEXT", help="only sessions whose entry holds this text"),
@@ -57,11 +58,12 @@ def run(options: Namespace, machine: Machine) -> None:
             and (not options.decisions or entry.decisions)
             and (not options.grep or options.grep.casefold() in render_entry(entry).casefold())
         ]
-        entries = entries[-options.last :]  # 0 is all
+        entries = entries[-options.limit :]  # 0 is all
+    titles = session_titles(machine.project(), [entry.session for entry in entries])
     if options.json:
-        return output.show_json([as_json(entry) for entry in entries])
+        return output.show_json([{**as_json(entry), "title": titles.get(entry.session)} for entry in entries])
     for entry in entries:
-        show_entry(render_entry(entry))
+        show_entry(render_entry(entry), titles.get(entry.session, ""))
     if not entries:
         output.note("The log is empty. holdfast import reads what agents recorded.")
 
@@ -74,10 +76,12 @@ def as_json(entry: LogEntry) -> dict[str, object]:
     return value
 
 
-def show_entry(text: str) -> None:
+def show_entry(text: str, title: str = "") -> None:
     """An entry of the log, without the comments that only holdfast reads."""
     heading, *lines = text.strip("\n").split("\n")
     output.heading(heading.removeprefix("## "))
+    if title:
+        output.heading(title)
     for line in lines:
         plain = _BOLD.sub(r"\1", _COMMENT.sub("", line)) if output.on_terminal() else _COMMENT.sub("", line)
         if plain.strip():

@@ -8,11 +8,14 @@ an option given before the verb counts too.
 from __future__ import annotations
 
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
-from datetime import datetime
-from typing import Any, NamedTuple
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from holdfast.core.errors import UsageError
 from holdfast.store.machine import Machine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "SUPPRESS",
@@ -23,12 +26,16 @@ __all__ = [
     "count",
     "declare",
     "flag",
+    "limit",
     "moment_from",
     "of_verb",
     "option",
+    "since",
 ]
 
 _MOST_DIGITS = 16
+_SPANS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_DAYS = {"today": 0, "yesterday": 1}
 
 
 class Option(NamedTuple):
@@ -89,12 +96,33 @@ def at_least_one(text: str) -> int:
     return value
 
 
-def moment_from(text: str | None) -> datetime | None:
-    """The moment of an ISO date or time; one without a zone is in the user's own."""
+def since(what: str) -> Option:
+    """The option that every command has for a period: `--since 7d`."""
+    return option(
+        "--since", metavar="WHEN", help=f"only {what} from then on: 7d, 24h, 2w, today or YYYY-MM-DD"
+    )
+
+
+def limit(what: str, note: str, *, type: Callable[[str], int] = at_least_one, **settings: Any) -> Option:
+    """The option that every list has for its length. `--last` and `--most` are its names of version 0.1."""
+    names = ("-n", "--limit", "--last", "--most")
+    return option(*names, dest="limit", type=type, metavar="N", help=f"at most N {what} ({note})", **settings)
+
+
+def moment_from(text: str | None, now: datetime | None = None) -> datetime | None:
+    """The moment of an ISO date or time (one without a zone is in the user's own), of `today`, or a span before now."""
     if text is None:
         return None
+    now = now or datetime.now().astimezone()
+    today = now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     try:
+        if text in _DAYS:
+            return today - timedelta(days=_DAYS[text])
+        if text[-1:] in _SPANS and text[:-1].isdecimal():
+            return now - int(text[:-1]) * _SPANS[text[-1]]
         moment = datetime.fromisoformat(text)
         return moment if moment.tzinfo else moment.astimezone()
     except (ValueError, OverflowError, OSError) as error:
-        raise UsageError(f"{text!r} is no date", fix="Write it as YYYY-MM-DD") from error
+        raise UsageError(
+            f"{text!r} is no date and no span", fix="Write 7d, 24h, 2w, today or YYYY-MM-DD"
+        ) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -53,10 +53,11 @@ def run(options: Namespace, machine: Machine) -> None:
     advice = advise(machine, options.goal, rows, options.objective)
     like = [{**as_json(match.entry), "score": match.score, "why": match.why} for match in advice.like[:20]]
     value = {**msgspec.to_builtins(advice, str_keys=True, enc_hook=str), "like": like}
-    output.answer(options, value, lambda: _show(advice))
+    titles = ledgers.titles_of(machine.project(), [match.entry for match in advice.like[:MOST_SHOWN]])
+    output.answer(options, value, lambda: _show(advice, titles))
 
 
-def _show(advice: Recommendation) -> None:
+def _show(advice: Recommendation, titles: Mapping[str, str]) -> None:
     output.heading(("Recommendation: " if advice.model else "") + advice.sentence)
     goal = advice.goal
     about = [part for part in (goal.kind, goal.complexity, goal.framework or goal.project_type) if part]
@@ -71,7 +72,7 @@ def _show(advice: Recommendation) -> None:
         )
     if advice.like:
         output.section("Rests on, among others")
-        output.show(_rests_on([match.entry for match in advice.like[:MOST_SHOWN]]))
+        output.show(_rests_on([match.entry for match in advice.like[:MOST_SHOWN]], titles))
 
 
 def _candidates(candidates: Sequence[ModelEstimate]) -> Table:
@@ -93,7 +94,7 @@ def _candidates(candidates: Sequence[ModelEstimate]) -> Table:
     )
 
 
-def _rests_on(entries: Sequence[LedgerEntry]) -> Table:
+def _rests_on(entries: Sequence[LedgerEntry], titles: Mapping[str, str]) -> Table:
     return table_of(
         entries,
         (Column("Session", style="cyan"), lambda entry: short_id(entry.session)),
@@ -102,5 +103,5 @@ def _rests_on(entries: Sequence[LedgerEntry]) -> Table:
         (Column("Outcome"), lambda entry: entry.outcome or "?"),
         (Column("Failed", "right"), lambda entry: output.number(entry.failed)),
         (Column("Cost", "right", dispensable=3), lambda entry: dollars(entry.cost_usd)),
-        (Column("Goal", flexible=True), lambda entry: " ".join(entry.goal)),
+        (Column("Title", flexible=True), lambda entry: titles.get(entry.session) or " ".join(entry.goal)),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag, moment_from, option
+from holdfast.cli.options import Machine, Namespace, flag, moment_from, since
 from holdfast.cli.output import EMPTY, counted
 from holdfast.core.errors import HoldfastError
 from holdfast.flows.roi import roi
@@ -36,7 +36,7 @@ _GROUP = 20
 
 
 OPTIONS = (
-    option("--since", metavar="DATE", help="only sessions from this day on (YYYY-MM-DD, your time)"),
+    since("sessions"),
     flag("--how", "below each figure, how it was counted"),
     flag("--json", "the figures as JSON, each with its formula"),
 )

@@ -10,6 +10,7 @@ from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import place
 from holdfast.core.errors import UsageError
+from holdfast.ledger.rows import session_titles
 from holdfast.model.search import Hit
 from holdfast.search.periods import period_in
 
@@ -66,14 +67,15 @@ def run(options: Namespace, machine: Machine) -> None:
     if options.budget is not None:
         raise UsageError("--budget goes with --brief", fix="holdfast search --brief SUBJECT --budget N")
     hits = _found(options, machine, query, nearest=options.all)
+    titles = {} if options.everywhere else session_titles(machine.project(), [hit.session for hit in hits])
     if options.json:
-        return output.show_json([hit.as_json() for hit in hits])
+        return output.show_json([{**hit.as_json(), "title": titles.get(hit.session)} for hit in hits])
     if hits and not _is_clear(options, machine, query, hits):
         output.note("Nothing here is clearly about that. The nearest:")
     for number, hit in enumerate(hits):
         if number:
             output.line()
-        _show(hit, fit=options.why, project=options.everywhere)
+        _show(hit, titles.get(hit.session, ""), fit=options.why, project=options.everywhere)
     if not hits:
         output.note(_nothing(options, machine, query))
 
@@ -131,13 +133,13 @@ def _nothing(options: Namespace, machine: Machine, query: str) -> str:
     return "Nothing is known of that." if options.all else "Nothing here fits that. --all shows the nearest."
 
 
-def _show(hit: Hit, *, fit: bool, project: bool) -> None:
+def _show(hit: Hit, title: str, *, fit: bool, project: bool) -> None:
     first, *rest = [line for line in hit.text.split("\n") if line.strip()]
     output.heading(output.cut(first, LONGEST))
     for line in rest[:3]:
         output.line(f"  {_cut_to_match(line, hit)}")
     where = place(f"{hit.path}:{hit.line}" if hit.line else hit.path)
-    session = f"session {hit.session[:8]}" if hit.session else ""
+    session = f"session {hit.session[:8]}{f' “{title}”' if title else ''}" if hit.session else ""
     parts = [hit.project if project else "", hit.kind, hit.date[:10], where, session, hit.why]
     output.aside(" · ".join(filter(None, [*parts, f"fit {hit.score:.2f}" if fit else ""])), indent=2)
 

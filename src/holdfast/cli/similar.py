@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.cli import output
 from holdfast.cli.ledger_views import as_json, day, short_id
-from holdfast.cli.options import Machine, Namespace, at_least_one, flag, option
+from holdfast.cli.options import Machine, Namespace, flag, limit, option
 from holdfast.cli.output import EMPTY, Column, dollars, short_model, table_of
 from holdfast.core.errors import UsageError
 from holdfast.flows.advise import like
@@ -21,7 +21,7 @@ EXAMPLES = """examples:
 OPTIONS = (
     option("goal", metavar="GOAL", help="what is to be done, in your own words"),
     option("places", nargs="*", metavar="DIR", help="ledgers to read instead of this project's, as one"),
-    option("-n", "--most", type=at_least_one, default=10, metavar="N", help="at most so many (10)"),
+    limit("sessions", "default: 10", default=10),
     flag("--json", "rows with score and reason, as a JSON array"),
 )
 
@@ -33,7 +33,8 @@ def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     rows, problems = ledgers.read_all(machine, project, options.places, Filter())
     output.warn_all(problems)
-    _, past = like(machine, options.goal, rows, options.most, None if options.places else project)
+    _, past = like(machine, options.goal, rows, options.limit, None if options.places else project)
+    titles = ledgers.titles_of(project, [one.entry for one in past])
     table = table_of(
         past,
         (Column("Session", style="cyan"), lambda one: short_id(one.entry.session)),
@@ -42,13 +43,19 @@ def run(options: Namespace, machine: Machine) -> None:
         (Column("Outcome"), lambda one: one.entry.outcome or "?"),
         (Column("Failed", "right"), lambda one: _failed(one.entry.failed, one.entry.failures)),
         (Column("Cost", "right", dispensable=2), lambda one: dollars(one.entry.cost_usd)),
-        (Column("Goal", flexible=True), lambda one: " ".join(one.entry.goal)),
+        (
+            Column("Title", flexible=True),
+            lambda one: titles.get(one.entry.session) or " ".join(one.entry.goal),
+        ),
         (Column("Why", flexible=True, dispensable=4), lambda one: one.why),
     )
     nothing = f"No session of {len(rows)} was about anything like this." if rows else EMPTY
     output.answer(
         options,
-        [{**as_json(one.entry), "score": one.score, "why": one.why} for one in past],
+        [
+            {**as_json(one.entry), "title": titles.get(one.entry.session), "score": one.score, "why": one.why}
+            for one in past
+        ],
         table if past else nothing,
     )
 

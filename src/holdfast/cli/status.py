@@ -27,7 +27,7 @@ def run(options: Namespace, machine: Machine) -> None:
                 "ledger": status.ledger,
                 "shared": status.shared,
                 "sessions": status.sessions,
-                "last": as_json(status.last) if status.last else None,
+                "last": {**as_json(status.last), "title": status.title or None} if status.last else None,
                 "open_items": list(status.open_items),
                 "next": list(status.next),
                 "todo": status.todo,
@@ -48,7 +48,7 @@ def _show(status: Status) -> None:
         output.lines(
             f"  last     {short_id(last.session)}  {day(last.timestamp)}  {last.agent or '?'}, "
             f"{short_model(last.model)}, {dollars(last.cost_usd)}: {last.outcome or '?'}",
-            f"           {' '.join(last.goal)}",
+            f"           {output.cut(status.title or ' '.join(last.goal), LONGEST)}",
         )
     for number, step in enumerate(status.next[:MOST_SHOWN]):
         output.line(f"  {'next' if not number else '':<8} {output.cut(step, LONGEST)}")

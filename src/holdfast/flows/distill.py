@@ -24,10 +24,10 @@ from holdfast.flows.find_transcripts import SessionSource
 from holdfast.knowledge.stack import Stack, stack_from_evidence, stack_of
 from holdfast.model.events import DistilledSession, Event
 from holdfast.model.ledger import LedgerEntry
+from holdfast.sessions.cursor import SourceCursor, SourceStamp
 from holdfast.sessions.digest import Digest
 from holdfast.sessions.reducer import Reducer
 from holdfast.sessions.session import SessionPart, conclude, ledger_entry
-from holdfast.sessions.store import SourceCursor, SourceStamp
 from holdfast.store.denied import Denied
 from holdfast.store.gate import pass_value
 from holdfast.store.machine import Machine

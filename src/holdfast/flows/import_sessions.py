@@ -33,7 +33,8 @@ from holdfast.ledger.markdown import current
 from holdfast.ledger.store import ProjectLedger
 from holdfast.model.events import DistilledSession
 from holdfast.model.ledger import LedgerEntry
-from holdfast.sessions.store import CaptureStore, SourceCursor, SourceStamp
+from holdfast.sessions.cursor import SourceCursor, SourceStamp
+from holdfast.sessions.store import CaptureStore
 from holdfast.store.denied import Denied
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project

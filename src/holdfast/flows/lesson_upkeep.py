@@ -37,7 +37,8 @@ from holdfast.lessons.states import (
 from holdfast.lessons.store import Changes, Shelf
 from holdfast.model.events import Lived
 from holdfast.model.lesson import EXPERIENCE_FORMAT, PRESENT, Fingerprint, Lesson
-from holdfast.sessions.store import CaptureStore, SourceCursor
+from holdfast.sessions.cursor import SourceCursor
+from holdfast.sessions.store import CaptureStore
 from holdfast.store.denied import Denied
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project

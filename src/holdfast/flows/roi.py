@@ -32,7 +32,8 @@ from holdfast.memory.store import answers_given
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import Question
 from holdfast.sessions.cost import cost_of_record
-from holdfast.sessions.store import CaptureStore, SourceStamp
+from holdfast.sessions.cursor import SourceStamp
+from holdfast.sessions.store import CaptureStore
 from holdfast.store.project import Project
 
 HISTORIES, REFERENCE, MANUALS, STATE, TRACKER = (

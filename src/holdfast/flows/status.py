@@ -13,7 +13,7 @@ from holdfast.flows.find_transcripts import SessionSource, discover, sources_of_
 from holdfast.flows.hosts import agents_here, hooked
 from holdfast.flows.import_sessions import recorded_here, unread
 from holdfast.guard.hidden_text import path_text
-from holdfast.ledger.rows import read_ledger, rows
+from holdfast.ledger.rows import read_ledger, rows, titles_of
 from holdfast.memory.current import Current
 from holdfast.memory.current_digest import steps_of
 from holdfast.model.events import DistilledSession
@@ -30,6 +30,7 @@ class Status(Struct, frozen=True, kw_only=True):
     shared: bool
     sessions: int
     last: LedgerEntry | None
+    title: str  # of that session
     open_items: tuple[str, ...]
     next: tuple[str, ...]
     todo: int
@@ -72,6 +73,7 @@ def status_of(machine: Machine, project: Project) -> Status:
         shared=project.shared,
         sessions=len(entries),
         last=entries[-1] if entries else None,
+        title=next(iter(titles_of(project, entries[-1:]).values()), ""),
         open_items=latest.open_items if latest else (),
         next=tuple(step.text for step in steps_of(state, branch or None)),
         todo=sum(1 for item in state.todo if not branch or item.branch in (branch, "")),

@@ -83,6 +83,18 @@ def record_of(project: Project, session: str) -> DistilledSession | None:
     return CaptureStore.glimpse(project.capture, lambda store: store.record(session), None)
 
 
+def titles_of(project: Project, entries: Sequence[LedgerEntry]) -> dict[str, str]:
+    """What a person would call these sessions. Rows that came from elsewhere have no title here."""
+    return session_titles(project, [entry.session for entry in entries])
+
+
+def session_titles(project: Project, sessions: Sequence[str]) -> dict[str, str]:
+    from holdfast.sessions.store import CaptureStore
+
+    titles: dict[str, str] = CaptureStore.glimpse(project.capture, lambda store: store.titles(sessions), {})
+    return {session: titles[session] for session in sessions if titles.get(session)}
+
+
 def add_row(machine: Machine, project: Project, entry: LedgerEntry) -> LedgerEntry:
     """Writes a row given by hand. Without a session id it gets one from its content and the moment."""
     from holdfast.core.hashes import blake2b

@@ -53,6 +53,7 @@ class Began(Struct, frozen=True, gc=False):
     version: str = ""
     provider: str = ""
     headless: bool = False
+    title: str = ""  # of a person or the agent itself, never a first prompt
 
 
 class UserTurn(Struct, frozen=True, gc=False):
@@ -257,6 +258,7 @@ class DistilledSession(Struct, frozen=True, kw_only=True):
     named: tuple[tuple[str, str], ...] = ()  # a file, and the names that were written into it
     passages: tuple[Passage, ...] = ()
     summary: str = ""  # what was done, in a sentence or two
+    title: str = ""  # what a person would call it
 
 
 class Lived(Struct, frozen=True, kw_only=True):

@@ -12,5 +12,6 @@ harvest              collects sentences and calls that are worth keeping
 stumble_watch        finds failed calls with the variant that worked, and commands that do a job in this repository
   failing_calls      finds the wrong word of a failed call, and waits for the remedy
   enforced_rules     reads linter findings, and calls that a hook or a client refused
+cursor               how far each transcript was read
 store                capture.db: cursors, digests, sessions
 """

@@ -383,6 +383,7 @@ class Digest(Struct):
     version: str = ""
     provider: str = ""
     headless: bool = False
+    title: str = ""
     first_at: float | None = None
     last_at: float | None = None
     spans: list[tuple[float, float]] = []
@@ -429,6 +430,7 @@ class Digest(Struct):
             total.model = clean(total.model)
         self.files = {clean(path): counts for path, counts in self.files.items()}
         self.names = clean_names(self.names, clean)
+        self.title = clean_and_cut(self.title, TITLE_LENGTH, clean)
         for name in ("session", "parent", "cwd", "branch", "version", "provider"):
             setattr(self, name, clean(getattr(self, name)))
         self.harvest.seal(clean)

@@ -137,6 +137,8 @@ class Reducer:
             below = self._relative(event.cwd)
             digest.below = "" if below == event.cwd or below.startswith(".") else below
         digest.headless = digest.headless or event.headless
+        if event.title:
+            digest.title = cut_raw(event.title, TITLE_LENGTH)
 
     def _turn(self) -> Turn:
         """Return the current turn. Work before any prompt (a resumed file, a subagent) opens one without text."""

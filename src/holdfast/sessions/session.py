@@ -13,6 +13,7 @@ from holdfast.language.keywords import keywords
 from holdfast.language.kind import explain_kind
 from holdfast.language.open_items import is_chore
 from holdfast.language.passages import passages_of
+from holdfast.language.title import title_of
 from holdfast.model.events import DistilledSession, FileTouch, ModelUsage, TaskResult, TodoStatus, Usage
 from holdfast.model.ledger import Kind, LedgerEntry, Tokens
 from holdfast.model.memory import OpenItem
@@ -63,6 +64,7 @@ def conclude(
     prompts = [f"{turn.command} {turn.text}".strip() for turn in turns if turn.text or turn.command]
     goal = prompts[0] if prompts else ""
     kind, kind_why = _kind(prompts, edited, commands)
+    summary = _summary(turns, main, files)
     started = min(
         (part.digest.first_at for part in ordered if part.digest.first_at is not None), default=None
     )
@@ -115,7 +117,8 @@ def conclude(
             [digest.harvest for digest in main], [part.digest.harvest for part in ordered]
         ),
         named=_named([part.digest for part in ordered]),
-        summary=_summary(turns, main, files),
+        summary=summary,
+        title=_title(main, prompts, commands, summary),
         passages=tuple(passages_of(dialogue_of(ordered), worked=calls > 0)),
     )
 
@@ -131,6 +134,12 @@ def _summary(turns: Sequence[Turn], main: Sequence[Digest], files: Sequence[File
     commits = [line for digest in main for line in digest.harvest.commits]
     bodies = {line: body for digest in main for line, body in digest.harvest.bodies.items()}
     return session_summary(turns, commits, bodies, files)
+
+
+def _title(main: Sequence[Digest], prompts: Sequence[str], commands: Sequence[str], summary: str) -> str:
+    named = next((digest.title for digest in reversed(main) if digest.title), "")
+    commits = [line for digest in main for line in digest.harvest.commits]
+    return title_of(named, prompts, commits, commands, summary)
 
 
 def _joined(digests: Sequence[Digest]) -> tuple[list[Turn], dict[str, TodoItem]]:

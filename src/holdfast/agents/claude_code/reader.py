@@ -82,6 +82,7 @@ _TOOL_REFUSED = "<tool_use_error>"
 _IN_BACKGROUND = "Command running in background with ID"
 _USER_SAID = "To tell you how to proceed, the user said:\n"
 _EXIT_CODE = lazy_regex(r"\AExit code (\d+)")
+_MOST_SUMMARIES = 64
 _TASK_ID = lazy_regex(r"Task #(\w+) created")
 
 
@@ -145,6 +146,10 @@ class _Line(Struct, gc=False):
     origin: _Origin | None = None
     message: _Message | None = None
     attachment: _Attachment | None = None
+    aiTitle: str | None = None
+    customTitle: str | None = None
+    summary: str | None = None
+    leafUuid: str | None = None
 
 
 class _OpenCall(Struct, gc=False):
@@ -160,6 +165,9 @@ class _State(LineCount):
     open_calls: dict[str, _OpenCall] = field(default_factory=dict)
     tasks: dict[str, tuple[str, ev.TodoStatus]] = field(default_factory=dict)
     copied: bool = False  # within a history that another file has counted
+    named: bool = False  # by a person: the agent's titles do not count any more
+    summaries: dict[str, str] = field(default_factory=dict)  # by the line that they sum up; it may come later
+    last: str = ""
 
 
 class ClaudeReading(JsonLinesReading[_Line, _State]):
@@ -173,12 +181,17 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
             if kind not in ("assistant", "user", "system", "attachment"):
                 if kind == "progress" and not state.copied:
                     yield from tick(seconds(line.timestamp))
+                elif title := self._title(line):
+                    yield ev.Began(None, title=title)
                 continue
             if line.uuid and repeated(line.uuid):
                 state.copied = self._claims.foreign(line.uuid)
                 continue
             state.copied = False
+            state.last = line.uuid or state.last
             at = seconds(line.timestamp)
+            if state.summaries and (title := state.summaries.pop(state.last, "")) and not state.named:
+                yield ev.Began(at, title=title)
             if (began := self._began(line, at)) is not None:
                 yield began
             if kind == "assistant":
@@ -189,6 +202,22 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
                 yield from self._queued(line, at)
             else:
                 yield from tick(at)
+
+    def _title(self, line: _Line) -> str:
+        """The session's title. A summary often stands in the file of another session than the one it sums up."""
+        state = self._state
+        if line.type == "summary" and line.summary and line.leafUuid:
+            if line.leafUuid == state.last:
+                return "" if state.named else line.summary
+            if len(state.summaries) < _MOST_SUMMARIES:
+                state.summaries[line.leafUuid] = line.summary
+            return ""
+        if state.subagent or (line.sessionId and state.began[0] and line.sessionId != state.began[0]):
+            return ""
+        if line.type == "custom-title" and line.customTitle:
+            state.named = True
+            return line.customTitle
+        return line.aiTitle or "" if line.type == "ai-title" and not state.named else ""
 
     def _began(self, line: _Line, at: float | None) -> ev.Began | None:
         began = (line.sessionId or "", line.cwd or "", line.gitBranch or "", line.version or "")

@@ -109,6 +109,7 @@ class _Payload(Struct, gc=False):
     content: Raw = Raw(b"")
     message: Raw = Raw(b"")
     name: str | None = None
+    thread_name: str | None = None
     arguments: Raw = Raw(b"")
     input: Raw = Raw(b"")
     action: Raw = Raw(b"")
@@ -244,6 +245,8 @@ class CodexReading(JsonLinesReading[_Line, _State]):
             yield ev.Interruption(at)
         elif kind in ("error", "stream_error"):
             yield ev.ApiFailure(at, string_in(payload.message))
+        elif kind == "thread_name_updated" and payload.thread_name:
+            yield ev.Began(at, title=payload.thread_name)
         elif kind == "task_started":
             state.said.clear()
         else:

@@ -102,6 +102,7 @@ class Data(Struct):
     usage: Raw = Raw(b"")
     modelMetrics: dict[str, Metrics] | None = None
     summaryContent: str | None = None
+    title: str | None = None
     message: Raw = Raw(b"")
     kind: Raw = Raw(b"")
     response: Raw = Raw(b"")
@@ -154,6 +155,7 @@ class CopilotReading(LineReading[Line, _State]):
         takers: dict[str, Callable[[Line, Data, float | None], Iterable[ev.Event]]] = {
             "session.start": self._began,
             "session.resume": self._began,
+            "session.title_changed": lambda line, data, at: (ev.Began(at, title=data.title or ""),),
             "system.message": self._told,
             "user.message": self._person,
             "assistant.message": self._model,

@@ -137,6 +137,7 @@ class ConversationReading(ReadAnew):
             parent=parent,
             cwd=folder,
             branch=composer.createdOnBranch or "",
+            title=composer.name or "",
         )
         model = text_in(object_in(composer.modelConfig), "modelName")
         at = composer.started

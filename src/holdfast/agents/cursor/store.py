@@ -47,6 +47,7 @@ class Composer(Struct):
     createdAt: Raw = Raw(b"")
     lastUpdatedAt: Raw = Raw(b"")
     createdOnBranch: str | None = None
+    name: str | None = None
     status: str | None = None
     modelConfig: Raw = Raw(b"")
     workspaceIdentifier: Raw = Raw(b"")

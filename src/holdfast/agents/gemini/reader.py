@@ -92,6 +92,7 @@ class _Record(Struct):
     startTime: str | None = None
     kind: str | None = None
     directories: list[str] | None = None
+    summary: str | None = None
     messages: list[Raw] | None = None
     update: _Record | None = field(default=None, name="$set")
     rewind: str | None = field(default=None, name="$rewindTo")
@@ -156,6 +157,8 @@ class GeminiReading(LineReading[_Record, _State]):
                 cwd=cwd or next(iter(header.directories or ()), ""),
                 provider="google",
             )
+        if header.summary and not state.subagent:
+            yield ev.Began(None, title=header.summary)
         for number, raw in enumerate(header.messages or (), start=1):
             message = decoded(_records, raw, _UNREADABLE)
             if message is _UNREADABLE:

@@ -43,6 +43,7 @@ class Session(Struct, tag="session", tag_field="type", kw_only=True):
     provider: Annotated[str, Meta(description="Whose prices apply: anthropic, openai, google, …")] = ""
     parent: str = ""
     headless: Annotated[bool, Meta(description="Nobody was there to be asked.")] = False
+    title: Annotated[str, Meta(description="What the agent or a person calls the session.")] = ""
 
 
 class User(Struct, tag="user", tag_field="type", kw_only=True):
@@ -195,6 +196,7 @@ def _began(line: Session) -> model.Began:
         version=line.version,
         provider=line.provider,
         headless=line.headless,
+        title=line.title,
     )
 
 

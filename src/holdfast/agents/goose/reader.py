@@ -283,6 +283,7 @@ def _began(info: Record, kind: str, at: float | None) -> ev.Began:
         cwd=text_in(info, "working_dir"),
         provider=text_in(info, "provider_name"),
         headless=kind in ("scheduled", "hidden", "sub_agent") or bool(info.get("schedule_id")),
+        title=text_in(info, "name", "description"),
     )
 
 

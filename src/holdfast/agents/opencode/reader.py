@@ -51,6 +51,7 @@ ACTIONS = actions(
 )
 _REJECTED = ("The user rejected permission", "The user dismissed this question")
 _FEEDBACK = "with the following feedback: "
+_UNTITLED = lazy_regex(r"(?:New|Child) session - \d{4}-")
 _ABORTED = "Tool execution aborted"
 _SESSION_ID = lazy_regex(rb'"id"\s*:\s*"(ses_[A-Za-z0-9]+)"')
 _EXPORT = lazy_regex(rb'\A[\xef\xbb\xbf\s]*\{\s*"info"\s*:\s*\{')
@@ -115,6 +116,11 @@ def _ending(error: Record, at: float | None) -> Iterator[ev.Event]:
         yield ev.Interruption(at)
     elif error:
         yield ev.ApiFailure(at, _problem(error))
+
+
+def _title(info: Record) -> str:
+    title = text_in(info, "title")
+    return "" if _UNTITLED.match(title) else title
 
 
 def _problem(error: Record) -> str:
@@ -216,6 +222,7 @@ class OpenCodeReading(StoreReading[Message]):
                     version=text_in(info, "version"),
                     provider=provider,
                     headless=headless and not subagent,
+                    title=_title(info),
                 )
             yield from message_events(message, parts, subagent=subagent, headless=headless)
 

@@ -172,6 +172,7 @@ def _session_of(row: Row) -> Record:
         "id": row.get("id"),
         "parentID": row.get("parent_id"),
         "directory": row.get("directory"),
+        "title": row.get("title"),
         "version": row.get("version"),
         "permission": permission if isinstance(permission, str) else "",
         "time": {"created": row.get("time_created")},

@@ -72,6 +72,7 @@ class _Line(Struct):
     cwd: str | None = None
     provider: str | None = None
     summary: str | None = None
+    name: str | None = None
     message: _Message | None = None
 
 
@@ -101,6 +102,8 @@ class PiReading(LineReading[_Line, _State]):
                 yield ev.Compaction(at, line.summary or "")
             elif line.type == "model_change" and line.provider:
                 yield ev.Began(at, provider=line.provider)
+            elif line.type == "session_info" and line.name:
+                yield ev.Began(at, title=line.name)
             else:
                 yield from tick(at)
 

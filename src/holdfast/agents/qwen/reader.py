@@ -181,6 +181,8 @@ class QwenReading(LineReading[_Line, _State]):
             yield ev.Interruption(at)
         elif line.subtype == "parent_session" and (parent := text_in(payload, "parentSessionId")):
             yield ev.Began(at, parent=parent)
+        elif line.subtype == "custom_title" and (title := text_in(payload, "customTitle", "title")):
+            yield ev.Began(at, title=title)
         elif failure := _failure(line.subtype, payload):
             yield ev.ApiFailure(at, failure)
         else:
