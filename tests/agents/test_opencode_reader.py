@@ -61,7 +61,12 @@ def test_all_three_forms_tell_the_same_session(tmp_path: Path, form: str) -> Non
     done = read_only(OpenCode(), written(form, tmp_path, opencode_story()))
     assert done.warnings == []
     assert done.of(Began)[-1] == Began(
-        done.of(Began)[-1].at, session="ses_one", cwd=CWD, version="1.18.33", provider="anthropic"
+        done.of(Began)[-1].at,
+        session="ses_one",
+        cwd=CWD,
+        version="1.18.33",
+        provider="anthropic",
+        title="Tests",
     )
     assert [turn.text for turn in done.of(UserTurn)] == [PROMPT]
     calls = [(call.action, call.target) for call in done.of(ToolCall)]

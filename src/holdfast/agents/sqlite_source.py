@@ -24,7 +24,7 @@ from holdfast.core.errors import TranscriptError
 from holdfast.model.events import Event
 
 MAGIC = b"SQLite format 3\x00"
-WAIT_SECONDS = 2.0
+WAIT_SECONDS = 10.0
 # How a database that is in use is opened, and the seconds before each try. The index of a log that was begun
 # a moment ago cannot be read yet; nor can one with a single entry, until another is added: only
 # then is it opened as one that may write there.

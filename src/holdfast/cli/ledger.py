@@ -160,8 +160,8 @@ VERBS = {
 def run(options: Namespace, machine: Machine) -> None:
     ledger = app.read_ledger(machine.project())
     output.warn_all(problem.message for problem in ledger.problems)
-    rows = app.rows(ledger, _filter(options))[::-1]
-    shown = rows if options.json or options.limit else rows[:SHOWN]
+    rows = app.rows(ledger, _filter(options))
+    shown = rows if options.json or options.limit else rows[-SHOWN:]
     titles = app.titles_of(machine.project(), shown)
     output.answer(
         options,
@@ -171,7 +171,7 @@ def run(options: Namespace, machine: Machine) -> None:
 
 
 def _show_rows(shown: list[LedgerEntry], titles: dict[str, str], total: int) -> None:
-    output.show(views.rows_table(shown, titles))
+    output.show(views.rows_table(shown[::-1], titles))
     if len(shown) < total:
         output.note(
             f"The newest {len(shown)} of {total:,} sessions. --limit N shows more, --since 7d a period."
