@@ -9,7 +9,7 @@ READY := $(VENV)/.holdfast-setup
 PYTEST_ARGS ?= -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test e2e bench score docs clean
+.PHONY: help setup run test e2e fuzz bench score docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
@@ -43,6 +43,14 @@ test: setup ## lint, types, generated docs and all tests
 # A part of `make test`, where clients that cannot be installed are skipped; here they are what was asked for.
 e2e: setup ## real agent clients against a scripted model; npm puts them into ~/.cache
 	@HOLDFAST_CLIENTS_REQUIRED=1 $(BIN)/python -m pytest $(PYTEST_ARGS) tests/e2e
+
+# A part: make fuzz TARGET="ledger 'reader-*'" SECONDS=600. Where atheris has no wheel, our own engine does it.
+SECONDS ?= 120
+fuzz: setup ## look for inputs that break a promise, two minutes for each target
+	@$(BIN)/python -c 'import atheris' 2>/dev/null \
+		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]' \
+		|| echo "atheris cannot be installed here: our own, slower engine is used"
+	@$(BIN)/python scripts/fuzz.py --seconds $(SECONDS) $(TARGET)
 
 # An installed package is compiled beforehand; an editable one is not where bytecode may not be written.
 bench: setup ## measure; prints JSON lines {name, value, unit, bound, ok}

@@ -15,6 +15,12 @@ HoldfastError            base; `code` never changes once released
 
 from __future__ import annotations
 
+LONGEST = 2_000  # characters of each part of a line
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
 
 class HoldfastError(Exception):
     """Says where it happened, what is wrong, and what to do about it."""
@@ -28,9 +34,9 @@ class HoldfastError(Exception):
         super().__init__(self.line())
 
     def line(self) -> str:
-        """The whole error as one line: `where: problem. What to do.`"""
-        place = f"{self.where}: " if self.where else ""
-        text = f"{place}{self.problem.rstrip('.')}."
+        """The whole error as one line: `where: problem. What to do.` What it quotes may be long; a line is not."""
+        place = f"{_short(self.where)}: " if self.where else ""
+        text = f"{place}{_short(self.problem.rstrip('.'))}."
         if self.fix:
             text += f" {self.fix.rstrip('.')}."
         return " ".join(text.split())
