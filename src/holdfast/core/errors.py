@@ -38,7 +38,7 @@ class HoldfastError(Exception):
         place = f"{_short(self.where)}: " if self.where else ""
         text = f"{place}{_short(self.problem.rstrip('.'))}."
         if self.fix:
-            text += f" {self.fix.rstrip('.')}."
+            text += f" {_short(self.fix.rstrip('.'))}."
         return " ".join(text.split())
 
 
