@@ -235,7 +235,11 @@ def test_filters_narrow_the_list(holdfast: Holdfast) -> None:
     assert len(holdfast("ledger", "--since", "2026-11-06", "--json").json()) == 2
     assert len(holdfast("ledger", "-n", "1", "--json").json()) == 1
     assert len(holdfast("ledger", "list", "--model", "opus", "--json").json()) == 2
-    assert "YYYY-MM-DD" in holdfast("ledger", "--since", "yesterday", check=2).stderr
+    assert (
+        holdfast("ledger", "--last", "1", "--json").json()
+        == holdfast("ledger", "--limit", "1", "--json").json()
+    )
+    assert "YYYY-MM-DD" in holdfast("ledger", "--since", "soon", check=2).stderr
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,9 @@ def test_since_looks_at_later_sessions_only(holdfast: Holdfast, sessions: Path) 
     assert [stage["n"] for stage in found["re_explaining"]] == [0, 1, 2]
     assert holdfast("roi", "--since", "2999-01-01", check=0).returncode == 0
     refused = holdfast("roi", "--since", "soon", check=2)
-    assert refused.stderr == "holdfast: 'soon' is no date. Write it as YYYY-MM-DD.\n"
+    assert (
+        refused.stderr == "holdfast: 'soon' is no date and no span. Write 7d, 24h, 2w, today or YYYY-MM-DD.\n"
+    )
 
 
 def test_lines_are_counted_by_category_over_all_projects(

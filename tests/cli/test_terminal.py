@@ -112,7 +112,7 @@ def test_the_demo_shows_ledger_stats_and_what_the_next_session_is_told(
     text = holdfast("demo", check=0).stdout
     for part in (
         "5 sessions: 5 added. Again: 0 added.",
-        "refactor authentication middleware jwt",
+        "Refactor the authentication middleware to use JWT",
         "Ledger Statistics",
         "would be told",
     ):
@@ -198,7 +198,7 @@ def test_a_word_that_was_mistyped_is_answered_with_the_nearest(holdfast: Holdfas
     assert "Did you mean claude-code?" in holdfast("install", "claude", check=2).stderr
     assert "Did you mean codex?" in holdfast("plugin", "codx", check=2).stderr
     assert "Did you mean" not in holdfast("install", "vim", check=2).stderr
-    assert "-n/--last: must be a whole number" in holdfast("ledger", "-n", "many", check=2).stderr
+    assert "-n/--limit: must be a whole number" in holdfast("ledger", "-n", "many", check=2).stderr
     for command in ("recommend", "similar"):
         assert "quotation marks" in holdfast(command, "refactor", "the", "parser", check=2).stderr
 

@@ -361,13 +361,15 @@ def tool_call(
     """Return a call with the target and the written text from its arguments."""
     target = target_of(action, arguments) if target is None else target
     paths = paths_of(action, target) if paths is None else paths
-    return ToolCall(at, call, name, action, target, paths, written_by(action, arguments, paths))
+    given = arguments if action == "edit" else ""
+    return ToolCall(at, call, name, action, target, paths, written_by(action, arguments, paths), given)
 
 
 def patch_call(at: float | None, call: str, name: str, patch: str) -> ToolCall:
     """A call that edits the files which a patch names."""
     paths = patched_paths(patch)
-    return ToolCall(at, call, name, "edit", paths[0] if paths else "", paths, written_in_patch(patch, paths))
+    target = paths[0] if paths else ""
+    return ToolCall(at, call, name, "edit", target, paths, written_in_patch(patch, paths), patch)
 
 
 def with_todos(call: ToolCall, arguments: Mapping[str, Any]) -> Iterator[ToolCall | TodoList]:

@@ -24,7 +24,7 @@ EXAMPLES = """examples:
 
 OPTIONS = (
     option("file", nargs="?", metavar="FILE", help="e.g. current.md (default: list the files)"),
-    limit("changes or files, the newest", f"default: {SHOWN}"),
+    *limit("changes or files, the newest", f"default: {SHOWN}"),
     option("--diff", type=at_least_one, metavar="N", help="show what change N did"),
     flag("--json", "files, changes or the one change as JSON"),
 )

@@ -50,7 +50,7 @@ _FILTERS = (
     since("sessions"),
     option("--framework", help="only projects built with this, e.g. react"),
     option("--goal", metavar="WORDS", help="only sessions whose goal has all these keywords"),
-    limit("sessions, the newest", "list shows 20, the rest take all"),
+    *limit("sessions, the newest", "a terminal shows 20"),
 )
 _ADD_TEXTS = {
     "model": "the model that did the work, e.g. claude-opus-4-7",
@@ -161,7 +161,8 @@ def run(options: Namespace, machine: Machine) -> None:
     ledger = app.read_ledger(machine.project())
     output.warn_all(problem.message for problem in ledger.problems)
     rows = app.rows(ledger, _filter(options))
-    shown = rows if options.json or options.limit else rows[-SHOWN:]
+    all_of_them = options.json or options.limit or not output.on_terminal()
+    shown = rows if all_of_them else rows[-SHOWN:]
     titles = app.titles_of(machine.project(), shown)
     output.answer(
         options,

@@ -36,7 +36,7 @@ def _count(text: str) -> int:
 
 OPTIONS = (
     option("session", nargs="?", metavar="SESSION", help="an id, or the beginning of one"),
-    limit("sessions, the newest", "default: 5; 0: all", type=_count, default=5),
+    *limit("sessions, the newest", "default: 5; 0: all", type=_count, default=5),
     option("--branch", metavar="NAME", help="only sessions on this branch"),
     option("--project", default="", metavar="NAME", help="default: the one of this branch"),
     option("--grep", metavar="TEXT", help="only sessions whose entry holds this text"),

@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "resume": ("holdfast.cli.resume", "what a new session needs to go on here"),
     "context": ("holdfast.cli.context", "what is true here now, and what has changed since the last look"),
     "handoff": ("holdfast.cli.handoff", "say in your own words what is next"),
+    "show": ("holdfast.cli.show", "a session as a person reads it: prompts, calls, diffs, cost"),
     "log": ("holdfast.cli.log", "what each session did, decided and found"),
     "search": ("holdfast.cli.search", "find anything that is remembered, by words and by meaning"),
     "recall": ("holdfast.cli.recall", "the few lines that a task needs, each with its source"),
@@ -67,7 +68,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 # The sections of the help, the everyday commands first. Every command is in one of them.
 GROUPS: dict[str, str] = {
     "every day": "init status resume handoff why todo alerts demo",
-    "memory": "log search recall fact decide ask answer questions context import",
+    "memory": "log show search recall fact decide ask answer questions context import",
     "lessons and knowledge": "lessons know classify",
     "ledger": "ledger recommend similar roi",
     "agents": "agents install uninstall plugin on off",

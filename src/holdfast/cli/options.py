@@ -103,10 +103,13 @@ def since(what: str) -> Option:
     )
 
 
-def limit(what: str, note: str, *, type: Callable[[str], int] = at_least_one, **settings: Any) -> Option:
-    """The option that every list has for its length. `--last` and `--most` are its names of version 0.1."""
-    names = ("-n", "--limit", "--last", "--most")
-    return option(*names, dest="limit", type=type, metavar="N", help=f"at most N {what} ({note})", **settings)
+def limit(
+    what: str, note: str, *, type: Callable[[str], int] = at_least_one, **settings: Any
+) -> tuple[Option, Option]:
+    """The option that every list has for its length, and its names of version 0.1, which are not listed."""
+    listed = option("-n", "--limit", type=type, metavar="N", help=f"at most N {what} ({note})", **settings)
+    older = option("--last", "--most", dest="limit", type=type, help=SUPPRESS, default=SUPPRESS)
+    return listed, older
 
 
 def moment_from(text: str | None, now: datetime | None = None) -> datetime | None:

@@ -21,7 +21,7 @@ EXAMPLES = """examples:
 OPTIONS = (
     option("goal", metavar="GOAL", help="what is to be done, in your own words"),
     option("places", nargs="*", metavar="DIR", help="ledgers to read instead of this project's, as one"),
-    limit("sessions", "default: 10", default=10),
+    *limit("sessions", "default: 10", default=10),
     flag("--json", "rows with score and reason, as a JSON array"),
 )
 

@@ -89,9 +89,12 @@ def titles_of(project: Project, entries: Sequence[LedgerEntry]) -> dict[str, str
 
 
 def session_titles(project: Project, sessions: Sequence[str]) -> dict[str, str]:
+    from holdfast.sessions import lookup
     from holdfast.sessions.store import CaptureStore
 
-    titles: dict[str, str] = CaptureStore.glimpse(project.capture, lambda store: store.titles(sessions), {})
+    titles: dict[str, str] = CaptureStore.glimpse(
+        project.capture, lambda store: lookup.titles(store, sessions), {}
+    )
     return {session: titles[session] for session in sessions if titles.get(session)}
 
 

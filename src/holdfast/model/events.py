@@ -6,7 +6,8 @@ because nothing here is written anywhere.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -77,6 +78,7 @@ class ToolCall(Struct, frozen=True, gc=False):
     """`target` is the command line, the path or the query, whichever the action has.
 
     `written` is what an edit puts in and takes out, one text for each of `paths`, cut; empty where that is not known.
+    `given` is all that an edit was given, as the agent recorded it: its arguments, or the text of a patch.
     """
 
     at: float | None
@@ -86,6 +88,7 @@ class ToolCall(Struct, frozen=True, gc=False):
     target: str = ""
     paths: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
+    given: Mapping[str, Any] | str = ""
 
 
 class ToolResult(Struct, frozen=True, gc=False):

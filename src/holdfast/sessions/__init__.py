@@ -13,5 +13,5 @@ stumble_watch        finds failed calls with the variant that worked, and comman
   failing_calls      finds the wrong word of a failed call, and waits for the remedy
   enforced_rules     reads linter findings, and calls that a hook or a client refused
 cursor               how far each transcript was read
-store                capture.db: cursors, digests, sessions
+store, lookup        capture.db: cursors, digests, sessions; and questions to it
 """

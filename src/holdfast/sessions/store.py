@@ -19,7 +19,6 @@ from msgspec import Struct
 
 from holdfast.core.errors import FormatTooNew, StoreError
 from holdfast.language.dialogue import Message
-from holdfast.language.title import title_of
 from holdfast.model.events import DistilledSession, Lived
 from holdfast.model.memory import DeadEnd
 from holdfast.sessions.cursor import SourceCursor, SourceStamp
@@ -29,7 +28,6 @@ T = TypeVar("T")
 
 CAPTURE_FORMAT = 1
 BUSY_SECONDS = 30
-MOST_ASKED = 500  # sessions in one query
 MOST_IN_MEMORY = 250_000  # claims of one run, about 40 MB
 
 _SCHEMA = """
@@ -284,21 +282,13 @@ class CaptureStore:
             (record.session, record.started, msgspec.json.encode(record)),
         )
 
-    def titles(self, sessions: Sequence[str] | None = None) -> dict[str, str]:
-        """What a person would call these sessions, or all of them. Sessions without a record are missing."""
-        query = "SELECT id, json_extract(CAST(record AS TEXT), '$.title') FROM session"
-        values: tuple[str, ...] = ()
-        if sessions is not None and len(sessions) <= MOST_ASKED:
-            query, values = f"{query} WHERE id IN ({','.join('?' * len(sessions))})", tuple(sessions)
-        titles = dict(self._ask(query, values).fetchall())
-        for session in [session for session, title in titles.items() if title is None]:
-            if record := self.record(session):  # of an earlier version
-                titles[session] = title_of_record(record)
-        return titles
-
     def record(self, session: str) -> DistilledSession | None:
         row = self._ask("SELECT record FROM session WHERE id = ?", (session,)).fetchone()
         return None if row is None else msgspec.json.decode(row[0], type=DistilledSession)
+
+    def select(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """For the questions in `lookup.py`."""
+        return self._ask(query, values).fetchall()
 
     def records(self, limit: int) -> list[DistilledSession]:
         """The latest sessions, newest first."""
@@ -351,12 +341,6 @@ class CaptureStore:
         except sqlite3.Error as error:
             return str(error)
         return "" if answer == "ok" else str(answer)
-
-
-def title_of_record(record: DistilledSession) -> str:
-    """The title of a session; records of earlier versions have the words that it is made from."""
-    made = title_of("", record.prompts, record.harvest.commits, record.commands, record.summary)
-    return record.title or made
 
 
 def _refused(path: Path, error: Exception) -> StoreError:

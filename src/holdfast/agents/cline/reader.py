@@ -159,7 +159,8 @@ class Screen:
         if kind == "browser_action_launch":
             action = "web"
         target = text_in(fields, "path", "regex", "query", "uri", "content") if fields else words
-        yield ev.ToolCall(at, self._name(), name, action, target, paths_of(action, target))
+        given = fields if action == "edit" else ""
+        yield ev.ToolCall(at, self._name(), name, action, target, paths_of(action, target), given=given)
         if name == "updateTodoList" and (items := todo_items(fields.get("todos"))):
             yield ev.TodoList(at, items)
         yield from self._ended(at, self._name(), action, target)

@@ -401,7 +401,8 @@ def _tool_call(at: float | None, call: str, name: str, arguments: dict[str, Any]
     paths = patched_paths(patch) if "*** Begin Patch" in patch else paths_of(action, target)
     if action == "edit" or (patch and paths):
         action, target = "edit", paths[0] if paths else ""
-    return ev.ToolCall(at, call, name, action, target, paths, written_in_patch(patch, paths))
+    given = patch if action == "edit" else ""
+    return ev.ToolCall(at, call, name, action, target, paths, written_in_patch(patch, paths), given)
 
 
 def _script_string(literal: str) -> str:

@@ -89,7 +89,8 @@ def _call(item: Record, at: float | None) -> Iterator[ev.Event]:
     name, arguments = text_in(request, "name"), record(request, "arguments")
     action = _action(name, arguments)
     target = _target(action, arguments)
-    yield ev.ToolCall(at, text_in(item, "id"), name or "invalid", action, target, paths_of(action, target))
+    paths, given = paths_of(action, target), arguments if action == "edit" else ""
+    yield ev.ToolCall(at, text_in(item, "id"), name or "invalid", action, target, paths, given=given)
     if action == "todo" and (todos := checklist(text_in(arguments, "content"))):
         yield ev.TodoList(at, todos)
 

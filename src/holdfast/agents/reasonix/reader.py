@@ -162,7 +162,8 @@ class ReasonixReading(LineReading[_Line, _State]):
         action = ACTIONS.get(name, "other")
         target = target_of(action, arguments)
         self._state.open_calls[call] = action
-        return ev.ToolCall(at, call, name, action, target, paths_of(action, target))
+        given = arguments if action == "edit" else ""
+        return ev.ToolCall(at, call, name, action, target, paths_of(action, target), given=given)
 
     def _result(self, line: _Line, denied: bool, at: float | None) -> ev.Event:
         call = f"{self._state.run}:{line.callId}"

@@ -1,0 +1,128 @@
+"""Finds the session that a person means, by its id or by a commit, and reads its transcripts back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from holdfast.agents.registry import importer_of
+from holdfast.core.errors import NotFound, TranscriptError, UsageError
+from holdfast.core.git import git_text
+from holdfast.ledger.rows import read_ledger, rows
+from holdfast.model.events import DistilledSession, Event
+from holdfast.model.ledger import LedgerEntry
+from holdfast.sessions import lookup
+from holdfast.sessions.store import CaptureStore
+from holdfast.store.project import Project
+
+SHORTEST = 4  # characters of an id or a commit
+_HEXADECIMAL = frozenset("0123456789abcdef")
+
+
+class Recorded(Struct, frozen=True, kw_only=True):
+    """A session: its row, what local state keeps of it, and the transcripts that it was read from."""
+
+    session: str
+    row: LedgerEntry | None
+    record: DistilledSession | None
+    sources: tuple[tuple[str, str], ...]  # agent and key, main transcripts first
+    commit: str = ""  # the one that was asked for
+
+    @property
+    def missing(self) -> list[str]:
+        """The transcripts that are no longer there."""
+        return [key for _, key in self.sources if not _path_of(key)[0].exists()]
+
+
+class _SharedClaims:
+    """A line that several transcripts of one session repeat is shown once, by the first."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def repeated(self, key: str) -> bool:
+        known = key in self._seen
+        self._seen.add(key)
+        return known
+
+    def foreign(self, key: str) -> bool:
+        return False
+
+
+def find_session(project: Project, wanted: str) -> Recorded:
+    """The session with this id, the beginning of it, `last`, or the one that made a commit."""
+    entries = rows(read_ledger(project))
+    if wanted == "last":
+        if not entries:
+            raise NotFound(
+                "no session is recorded here yet", fix="holdfast import reads what agents recorded"
+            )
+        wanted = max(
+            entries, key=lambda entry: entry.timestamp.timestamp() if entry.timestamp else 0.0
+        ).session
+    if len(wanted) < SHORTEST:
+        raise UsageError(f"{wanted!r} is too short for an id", fix=f"Give at least {SHORTEST} characters")
+    known: list[str] = CaptureStore.glimpse(project.capture, lambda store: lookup.ids_like(store, wanted), [])
+    ids = dict.fromkeys([*(entry.session for entry in entries if entry.session.startswith(wanted)), *known])
+    if wanted in ids:
+        ids = {wanted: None}
+    if len(ids) > 1:
+        listed = ", ".join(sorted(ids)[:3])
+        raise NotFound(f"{wanted!r} fits {len(ids)} sessions: {listed} …", fix="Give more of the id")
+    if ids:
+        return _recorded(project, next(iter(ids)), entries)
+    if sha := _commit(project, wanted):
+        return _of_commit(project, sha, entries)
+    raise NotFound(
+        f"no session and no commit {wanted!r} here", fix="holdfast ledger lists the sessions of this project"
+    )
+
+
+def _recorded(project: Project, session: str, entries: Sequence[LedgerEntry], commit: str = "") -> Recorded:
+    record = CaptureStore.glimpse(project.capture, lambda store: store.record(session), None)
+    sources: list[tuple[str, str]] = CaptureStore.glimpse(
+        project.capture, lambda store: lookup.sources_of(store, session), []
+    )
+    row = next((entry for entry in entries if entry.session == session), None)
+    return Recorded(session=session, row=row, record=record, sources=tuple(sources), commit=commit)
+
+
+def _commit(project: Project, wanted: str) -> str:
+    if not _HEXADECIMAL.issuperset(wanted.lower()):
+        return ""
+    return git_text(project.root, "rev-parse", "--verify", "--quiet", f"{wanted.lower()}^{{commit}}").strip()
+
+
+def _of_commit(project: Project, sha: str, entries: Sequence[LedgerEntry]) -> Recorded:
+    session = CaptureStore.glimpse(project.capture, lambda store: lookup.session_of_commit(store, sha), "")
+    if not session:
+        raise NotFound(
+            f"no recorded session made commit {sha[:10]}",
+            fix="It was made by hand, by another tool, or before the transcripts that are still there",
+        )
+    return _recorded(project, session, entries, sha)
+
+
+def events_of(found: Recorded) -> Iterator[Event]:
+    """The events of a session's main transcripts that are still there, each line once."""
+    claims = _SharedClaims()
+    for agent, key in found.sources:
+        path, part = _path_of(key)
+        reader = importer_of(agent)
+        if reader is None or not path.exists():
+            continue
+        try:
+            yield from reader.open(path, 0, b"", claims, part).events()
+        except OSError as error:
+            raise TranscriptError(str(error.strerror or error), where=str(path)) from error
+
+
+def _path_of(key: str) -> tuple[Path, str]:
+    """The file and the part of it that a source's key names: a `#` may also stand in the name of a file."""
+    path = Path(key)
+    if path.exists() or "#" not in key:
+        return path, ""
+    name, _, part = key.rpartition("#")
+    return Path(name), part
