@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import statistics
 import subprocess
+import time
 from pathlib import Path
 
 from bench.corpus import write_corpus
@@ -74,3 +75,33 @@ def bench_size(folder: Path) -> bool:
     subprocess.run([*command, "-c", str(constraints)] if constraints.exists() else command, check=True)
     size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
     return report("installed_size", size / 1e6, "MB", 200)
+
+
+def bench_show(folder: Path) -> bool:
+    """The first screen of `holdfast show` on a session of 50 MB: the rest is read while a person reads."""
+    work = folder / "show" / "work"
+    work.mkdir(parents=True)
+    env = scratch_env(folder / "show")
+    write_corpus(folder / "show" / "t", 1, 50_000_000, cwd=str(work))
+    command = [PYTHON, "-m", "holdfast"]
+    subprocess.run(
+        [*command, "import", folder / "show" / "t"], env=env, cwd=work, check=True, capture_output=True
+    )
+    bare, screens = [], []
+    for _ in range(9):  # in turn, so that a busy minute is everybody's
+        bare.append(outer([PYTHON, "-c", "pass"], runs=1))
+        screens.append(_first_screen([*command, "show", "last"], env, work))
+    value = statistics.median(screens) / statistics.median(bare)
+    return report("show_first_screen_of_50_mb", value, "x python -c pass", 15)
+
+
+def _first_screen(command: list[str], env: dict[str, str], cwd: Path, lines: int = 24) -> float:
+    """Seconds until the first lines are there; the rest is not waited for."""
+    started = time.perf_counter()
+    with subprocess.Popen(command, env=env, cwd=cwd, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        for _ in range(lines):
+            assert process.stdout.readline(), "the session ended on the first screen"
+        took = time.perf_counter() - started
+        process.kill()
+    return took

@@ -22,6 +22,7 @@ BENCHES: dict[str, str | Bench] = {
     "help": "bench.commands:bench_help",
     "resume": "bench.commands:bench_resume",
     "context": "bench.commands:bench_context",
+    "show": "bench.commands:bench_show",
     "reading": "bench.reading:bench_reading",
     "unchanged": "bench.reading:bench_unchanged",
     "capture": "bench.capture:bench_capture",

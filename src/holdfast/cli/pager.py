@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-import shlex
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterable
 
 from holdfast.cli import output
 
+USUAL = 100  # columns where there is no terminal
 WIDEST = 120  # columns: longer lines are hard to read
 
 
 def width() -> int:
-    return min(shutil.get_terminal_size((100, 24)).columns, WIDEST)
+    try:
+        columns = int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(sys.stdout.fileno()).columns
+    except (AttributeError, ValueError, OSError):
+        columns = 0
+    return min(columns or USUAL, WIDEST)
 
 
 def page_through(lines: Iterable[str], *, paged: bool) -> None:
@@ -24,6 +26,8 @@ def page_through(lines: Iterable[str], *, paged: bool) -> None:
     if not command:
         sys.stdout.writelines(f"{line}\n" for line in lines)
         return
+    import subprocess
+
     environment = {"LESS": "FRX", "LV": "-c", **os.environ}
     pager = subprocess.Popen(
         command, stdin=subprocess.PIPE, env=environment, encoding="utf-8", errors="backslashreplace"
@@ -46,6 +50,9 @@ def page_through(lines: Iterable[str], *, paged: bool) -> None:
 
 def _pager() -> list[str]:
     """The reader's pager, else `less`; nothing where there is none."""
+    import shlex
+    import shutil
+
     wanted = os.environ.get("HOLDFAST_PAGER", os.environ.get("PAGER", "less"))
     try:
         command = shlex.split(wanted)

@@ -22,7 +22,6 @@ from holdfast.store.gate import gate
 from holdfast.store.project import Project
 from holdfast.transcripts.as_text import TextPage
 from holdfast.transcripts.find import Recorded, events_of, find_session
-from holdfast.transcripts.pull_request import pull_request_text
 from holdfast.transcripts.story import Prompt, Scene, Teller, Told, remembered
 
 DESCRIPTION = """Shows a recorded session: what was asked and answered, each tool call in a line with its result, edits
@@ -71,8 +70,9 @@ def run(options: Namespace, machine: Machine) -> None:
 def _show_pull_request(options: Namespace, machine: Machine, project: Project) -> None:
     if options.session or options.at:
         raise UsageError("--pr is about this branch", fix="Leave out the session: holdfast show --pr")
-    text = pull_request_text(project, gate(machine, project))
-    output.write(text)
+    from holdfast.transcripts.pull_request import pull_request_text  # a session on screen does not need it
+
+    output.write(pull_request_text(project, gate(machine, project)))
 
 
 def scenes_of(machine: Machine, project: Project, found: Recorded) -> Iterator[Scene]:

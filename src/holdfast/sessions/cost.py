@@ -5,6 +5,7 @@ genai-prices is imported only for models that our own price table does not list:
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
@@ -86,6 +87,14 @@ def cost_of(total: UsageTotal, provider: str, at: float | None) -> Decimal | Non
         dated = day if day and _changes_with_time(total.model, provider) else ""
         prices = asked_prices(total.model, provider, total.band, dated)
     return _stated(total) if prices is None else _priced(total.usage, prices)
+
+
+def price_of(
+    model: str, usage: Usage, provider: str, at: float | None, stated_usd: float | None = None
+) -> Decimal | None:
+    """Return the price of one response; None if the model's price is unknown."""
+    band = bisect_left(PRICE_STEPS, usage.prompt_tokens)
+    return cost_of(UsageTotal(model, band, usage, 1, stated_usd), provider, at)
 
 
 def _stated(total: UsageTotal) -> Decimal | None:

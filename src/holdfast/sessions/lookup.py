@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.language.title import title_of
 from holdfast.model.events import DistilledSession
 from holdfast.sessions.store import CaptureStore
 
@@ -25,8 +24,11 @@ def titles(store: CaptureStore, sessions: Sequence[str] | None = None) -> dict[s
 
 def title_of_record(record: DistilledSession) -> str:
     """The title of a session; records of earlier versions have the words that it is made from."""
-    made = title_of("", record.prompts, record.harvest.commits, record.commands, record.summary)
-    return record.title or made
+    if record.title:
+        return record.title
+    from holdfast.language.title import title_of
+
+    return title_of("", record.prompts, record.harvest.commits, record.commands, record.summary)
 
 
 def ids_like(store: CaptureStore, start: str) -> list[str]:

@@ -6,18 +6,13 @@ Every text passes the gate before it leaves this module.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
-from difflib import unified_diff
 from typing import Any
 
 from msgspec import Struct
 
 from holdfast.model import events as ev
-from holdfast.sessions.cost import cost_of
-from holdfast.sessions.digest import UsageTotal
-from holdfast.sessions.reducer import PRICE_STEPS
 
 Clean = Callable[[str], str]
 
@@ -197,14 +192,7 @@ class Teller:
 
     def _sum(self) -> Iterator[Sum]:
         if self._calls or self._usage:
-            prices = [
-                cost_of(
-                    UsageTotal(model, bisect_left(PRICE_STEPS, usage.prompt_tokens), usage, 1, stated),
-                    self._provider,
-                    self._last,
-                )
-                for model, usage, stated in self._usage.values()
-            ]
+            prices = self._prices()
             known = [price for price in prices if price is not None]
             took = (
                 self._last - self._started if self._last is not None and self._started is not None else None
@@ -218,6 +206,14 @@ class Teller:
             )
         self._calls = 0
         self._usage = {}
+
+    def _prices(self) -> list[Decimal | None]:
+        from holdfast.sessions.cost import price_of  # loads much, and the first screen seldom has a sum
+
+        return [
+            price_of(model, usage, self._provider, self._last, stated)
+            for model, usage, stated in self._usage.values()
+        ]
 
     def _text(self, text: str) -> str:
         cleaned = self._clean(text)
@@ -273,6 +269,8 @@ def _value(given: Mapping[str, Any], names: Iterable[str]) -> str:
 
 def _compared(old: str, new: str) -> list[str]:
     before, after = old.splitlines()[:_MOST_COMPARED], new.splitlines()[:_MOST_COMPARED]
+    from difflib import unified_diff  # the first screen may have no edit
+
     lines = list(unified_diff(before, after, lineterm="", n=1))
     return [line for line in lines[2:] if not line.startswith("@@")]
 
