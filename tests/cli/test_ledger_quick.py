@@ -19,6 +19,7 @@ from tests.command import Holdfast
 from tests.ledger.ledgers import session, twelve_sessions
 
 from holdfast.core.errors import LedgerError
+from holdfast.core.stamp import Stamp
 from holdfast.ledger import tables
 from holdfast.ledger.columns import FIGURES, counted, joined, read_columns
 from holdfast.ledger.markdown import current, parse_ledger, render_beginning, render_row, render_table
@@ -33,6 +34,14 @@ names = (
 )
 counts = st.none() | st.integers(-2, 9)
 times = st.none() | st.integers(-3, 3).map(lambda days: START + timedelta(days=days))
+stamps = st.builds(
+    Stamp, st.integers(0, 3).map(lambda day: day * 86_400_000), st.integers(0, 2), st.sampled_from(["", "ab"])
+)
+clocks = st.one_of(
+    stamps.map(str),
+    st.tuples(stamps, st.just("") | stamps.map(str)).map(lambda cell: f"{cell[0]}<{cell[1]}"),
+    st.just("x"),
+)
 rows = st.builds(
     LedgerEntry,
     session=st.sampled_from(["a", "b", "c", "d", "-", "e|f", "g\\h"]),
@@ -54,6 +63,7 @@ rows = st.builds(
     commits=counts,
     outcome=st.none() | st.sampled_from(["done", "failed", Outcome.FORGOTTEN]),
     recorded=times,
+    clock=st.none() | clocks,
 )
 # What hands, merges and accidents leave between rows, and what they do to one.
 between = st.sampled_from(

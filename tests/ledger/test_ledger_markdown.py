@@ -84,6 +84,7 @@ entries = st.builds(
     commits=numbers,
     outcome=st.none() | texts,
     recorded=times,
+    clock=st.none() | texts,
 )
 
 
@@ -156,18 +157,19 @@ def test_every_field_of_an_entry_has_a_column() -> None:
         commits=8,
         outcome="done",
         recorded=TIME,
+        clock="20260304T050607.000-0-kfmt",
     )
     assert None not in [getattr(full, field) for field in full.__struct_fields__]
     assert render_row(full) == (
         "| s | m | 1 | 2 | $0.004 | 8min 12s | f | g h | 2026-03-04T05:06:07Z | a | p | k | 3 | t"
-        " | timeout, x | c | 4 | 5 | 6 | 7 | 8 | done | 2026-03-04T05:06:07Z |"
+        " | timeout, x | c | 4 | 5 | 6 | 7 | 8 | done | 2026-03-04T05:06:07Z | 20260304T050607.000-0-kfmt |"
     )
     assert parse(whole(full)).entries == [full]
 
 
 @pytest.mark.promise("L3")
 def test_unknown_is_an_empty_cell_and_a_cost_says_so() -> None:
-    assert render_row(LedgerEntry(session="s")) == "| s |  |  |  | ? |" + "  |" * 18
+    assert render_row(LedgerEntry(session="s")) == "| s |  |  |  | ? |" + "  |" * 19
 
 
 @pytest.mark.promise("L3")

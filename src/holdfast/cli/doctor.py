@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag
+from holdfast.upkeep.clock_checks import clamped_rows
 from holdfast.upkeep.doctor import examine, repair
 
 SIGNS = {"ok": "ok  ", "note": "note", "problem": "BAD "}
@@ -12,8 +13,8 @@ SIGNS = {"ok": "ok  ", "note": "note", "problem": "BAD "}
 OPTIONS = (
     flag(
         "--fix",
-        "repair what can be repaired: links, rules, old formats; try sessions again that could not be read; "
-        "accept log entries changed by hand",
+        "repair what can be repaired: links, rules, old formats, stamps ahead of the clock; try sessions again that "
+        "could not be read; accept log entries changed by hand",
     ),
     flag("--dry-run", "with --fix: only say what would be done"),
     flag("--json", "the findings as JSON"),
@@ -26,7 +27,8 @@ def run(options: Namespace, machine: Machine) -> int:
     findings = examine(machine, project)
     problems = [finding for finding in findings if finding.level == "problem"]
     if options.json:
-        output.show_json({"ok": not problems, "fixes": fixes, "findings": findings})
+        clamped = clamped_rows(machine, project)
+        output.show_json({"ok": not problems, "fixes": fixes, "findings": findings, "clamped_rows": clamped})
         return 1 if problems else 0
     for fix in fixes:
         output.line(f"{'would' if options.dry_run else 'done '}  {output.places(fix)}")

@@ -57,6 +57,7 @@ def as_json(entry: LedgerEntry) -> dict[str, Any]:
         "commits": entry.commits,
         "outcome": entry.outcome,
         "recorded": render_time(entry.recorded) or None,
+        "clock": entry.clock,
         **({"extra": dict(entry.extra)} if entry.extra else {}),
     }
 

@@ -22,8 +22,10 @@ from holdfast.core.hashes import blake2b
 from holdfast.core.names import safe_name
 from holdfast.flows.find_transcripts import SessionSource
 from holdfast.knowledge.stack import Stack, stack_from_evidence, stack_of
+from holdfast.ledger.intake import end_of_transcript
 from holdfast.model.events import DistilledSession, Event
 from holdfast.model.ledger import LedgerEntry
+from holdfast.model.times import no_later_than
 from holdfast.sessions.cursor import SourceCursor, SourceStamp
 from holdfast.sessions.digest import Digest
 from holdfast.sessions.reducer import Reducer
@@ -123,6 +125,14 @@ def _sealed(state: bytes, clean: Callable[[str], str]) -> bytes:
     return msgspec.msgpack.encode(pass_value(msgspec.msgpack.decode(state), clean)) if state else state
 
 
+class Conclusion(Struct, frozen=True):
+    """What a session comes to. `end` is when its transcript ended, and the end it claims if that cannot be true."""
+
+    record: DistilledSession
+    row: LedgerEntry
+    end: tuple[int, int | None]
+
+
 class Conclusions:
     """Records and rows of one project's sessions."""
 
@@ -133,9 +143,7 @@ class Conclusions:
         self._denied = denied
         self._stack: Stack | None = None
 
-    def of(
-        self, session: str, cursors: Sequence[SourceCursor]
-    ) -> tuple[DistilledSession, LedgerEntry] | None:
+    def of(self, session: str, cursors: Sequence[SourceCursor]) -> Conclusion | None:
         """The record and row of a session; None if its transcripts contain no lines of their own."""
         parts = _parts(cursors)
         if not parts:
@@ -148,7 +156,11 @@ class Conclusions:
                 harvest=self._denied.left_of(record.harvest),
                 passages=tuple(filter(self._denied.lets, record.passages)),
             )
-        return record, self._clean_row(ledger_entry(record))
+        changed = (cursor.stamp.mtime_ns for cursor in cursors)
+        end = end_of_transcript(record.ended, changed, self.machine.clock.now())
+        if end[1] is not None:
+            record = no_later_than(record, end[0] / 1000)
+        return Conclusion(record, self._clean_row(ledger_entry(record)), end)
 
     def _stack_for(self, parts: Sequence[SessionPart]) -> Stack:
         """The stack of the checkout if the session ran in it; else the stack that the session's files suggest."""

@@ -29,6 +29,7 @@ from holdfast.flows.find_transcripts import (
     sources_of_project,
 )
 from holdfast.flows.line_claims import ClaimRun, SourceClaims
+from holdfast.ledger.intake import captured, correct_stamps, stamp_of
 from holdfast.ledger.markdown import current
 from holdfast.ledger.store import ProjectLedger
 from holdfast.model.events import DistilledSession
@@ -267,6 +268,7 @@ class _Run:
         """
         ledger = ProjectLedger(self.project)
         entries = ledger.read().entries
+        correct_stamps(ledger, entries, self.machine.clock)
         forgotten = {entry.session for entry in entries if entry.forgotten} | self.denied.sessions
         rows_by_session = {entry.session: entry for entry in current(entries)} if self.rows else {}
         due = sessions - forgotten - rows_by_session.keys()
@@ -275,11 +277,18 @@ class _Run:
             settled = set(self.store.pending())
             due |= settled - forgotten
         if due or not self.rows:
-            self._write(ledger, rows_by_session, due)
+            known = [entry for entry in entries if entry.session in due]
+            self._write(ledger, rows_by_session, known, due)
         with self.store.transaction():
             self.store.settle(settled)
 
-    def _write(self, ledger: ProjectLedger, known: Mapping[str, LedgerEntry], due: set[str]) -> None:
+    def _write(
+        self,
+        ledger: ProjectLedger,
+        counted: Mapping[str, LedgerEntry],
+        known: Sequence[LedgerEntry],
+        due: set[str],
+    ) -> None:
         from holdfast.flows.distill import Conclusions
         from holdfast.flows.refresh import refresh
         from holdfast.flows.remember import remember
@@ -291,17 +300,21 @@ class _Run:
             concluded = conclusions.of(session, self.store.cursors_of(session))
             if concluded is None:
                 continue
-            record, entry = concluded
-            records.append(record)
-            old_row = known.get(session)
-            if self.rows and (old_row is None or not _same_row(old_row, entry)):
-                rows.append(replace(entry, recorded=self.machine.now()))
-                self.report.added += old_row is None
-                self.report.updated += old_row is not None
+            records.append(concluded.record)
+            old_row = counted.get(session)
+            if self.rows and (old_row is None or not _same_row(old_row, concluded.row)):
+                row = replace(concluded.row, recorded=self.machine.now())
+                rows_of_session = [entry for entry in known if entry.session == session]
+                stamped = captured(row, rows_of_session, *concluded.end, self.machine.clock.letters)
+                if stamped is not None:
+                    rows.append(stamped)
+                    self.report.added += old_row is None
+                    self.report.updated += old_row is not None
         rows.sort(key=lambda row: (row.timestamp is not None, row.timestamp))
         with names_together():
             if rows:
                 ledger.append(rows)
+                self.machine.clock.merge(map(stamp_of, rows))
             with self.store.transaction():
                 for record in records:
                     self.store.put_record(record)
@@ -335,7 +348,9 @@ def _collector_paused() -> Iterator[None]:
 
 
 def _same_row(before: LedgerEntry, after: LedgerEntry) -> bool:
-    return replace(before, recorded=None, extra=()) == replace(after, recorded=None, extra=())
+    return replace(before, recorded=None, clock=None, extra=()) == replace(
+        after, recorded=None, clock=None, extra=()
+    )
 
 
 def _marks(path: Path, position: int) -> bytes:

@@ -311,7 +311,7 @@ def _read_again(
             sources += _read_source(machine, store, cursor, denied)
             at += cursor.stamp.size
         concluded = conclusions.of(record.session, sources) if sources else None
-        fresh = concluded[0] if concluded else record
+        fresh = concluded.record if concluded else record
         experience = replace(fresh.experience, format=EXPERIENCE_FORMAT)
         with store.transaction():
             # Also if the transcript is gone, so that the next run does not look for it again.

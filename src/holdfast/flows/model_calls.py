@@ -27,6 +27,7 @@ from holdfast.flows.model_wire import (
     endpoint_of,
     without_refused,
 )
+from holdfast.ledger.intake import stamped
 from holdfast.ledger.markdown import current
 from holdfast.ledger.store import LedgerStore, ProjectLedger
 from holdfast.model.events import Usage
@@ -254,7 +255,7 @@ class Meter(Struct, frozen=True):
             outcome=outcome,
             recorded=now,
         )
-        ProjectLedger(self.project).append([row])
+        ProjectLedger(self.project).append([stamped(row, self.machine.clock)])
         return cost
 
     def _price(self, usage: Usage | None, stated: float | None) -> Decimal | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable
+from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -13,12 +15,14 @@ from msgspec.structs import replace
 
 from holdfast.core import files, folders
 from holdfast.core.errors import NotFound, StoreError
+from holdfast.core.stamp import Stamp
 from holdfast.flows import transplant
 from holdfast.flows.received import receive
 from holdfast.flows.refresh import refresh
 from holdfast.flows.remember import rewrite_current
 from holdfast.flows.transplant import Taken
 from holdfast.flows.union import REASON, Added, Union
+from holdfast.ledger.intake import corrections
 from holdfast.ledger.store import LedgerStore, missing_rows
 from holdfast.memory.store import MemoryStore
 from holdfast.store.bundle import (
@@ -246,6 +250,7 @@ class _Restoring:
             transplant.at(self.project, incoming / "memory"),
             incoming / SHARED_LEDGER,
         )
+        self._correct_stamps(incoming)
         if self.mode == "merge" and before is not None:
             return self._merge(stage, incoming, before)
         self._add_shared_rows(incoming)
@@ -264,6 +269,23 @@ class _Restoring:
         if self.added.total:  # current.md summarises the other files
             rewrite_current(MemoryStore(target, title, lambda: now, group), {}, now, REASON)
         return bool(self.added.total) and not self.dry_run
+
+    def _correct_stamps(self, incoming: Path) -> None:
+        """Clamps rows that claim to be later than the archive, or than now."""
+        for path in (incoming / "memory" / "ledger.md", incoming / SHARED_LEDGER):
+            if path.is_file():
+                ledger = LedgerStore(path, path.with_suffix(".lock"))
+                ledger.append(corrections(ledger.read().entries, self._bound))
+
+    @cached_property
+    def _bound(self) -> int:
+        """The latest moment, in milliseconds, at which anything in the archive can have been written."""
+        now = self.machine.clock.now()
+        try:
+            made = datetime.fromisoformat(self.manifest.made)
+        except ValueError:
+            return now
+        return min(now, Stamp.of_time(made if made.tzinfo else made.replace(tzinfo=UTC)).wall)
 
     def _add_shared_rows(self, incoming: Path) -> None:
         """Adds rows that the other repository shared through git and this one does not have."""

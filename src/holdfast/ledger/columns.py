@@ -6,26 +6,35 @@ What `ledger_md` says of entries is said here of columns: which rows count, and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
-from itertools import compress
 
 from holdfast.ledger.cells import TOKEN_FIELDS, CellReader
+from holdfast.ledger.order import FORGOTTEN, latest_rows, lowest_cells, missing, row_key
 from holdfast.ledger.tables import RowProblem, read_tables
 
-LONG_AGO = datetime.min.replace(tzinfo=UTC)
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
     from typing import Any
 
+    from holdfast.ledger.order import RowKey
     from holdfast.ledger.tables import Header
 
     Columns = dict[str, list[Any]]
 
-FORGOTTEN = "forgotten"
 _NOTHING: dict[str, tuple[str, ...]] = {"goal": (), "failures": ()}
 # The fields that figures need, and those that decide which rows count.
 FIGURES = (
-    *("session", "recorded", "outcome", "model", "tasks", "failed", "cost_usd", "duration_s", "framework"),
+    *(
+        "session",
+        "clock",
+        "recorded",
+        "outcome",
+        "model",
+        "tasks",
+        "failed",
+        "cost_usd",
+        "duration_s",
+        "framework",
+    ),
     *("failures", "skipped", "project_type", "agent", "kind", *TOKEN_FIELDS),
 )
 
@@ -68,16 +77,15 @@ def joined(shown: Columns, own: Columns) -> Columns:
     if shown_sessions.isdisjoint(own["session"]) and len(set(own["session"])) == len(own["session"]):
         more = own
     else:
-        shown_keys = set(_keys(shown))
-        last = {key: row for row, key in enumerate(_keys(own)) if key not in shown_keys}
-        more = {field: [values[row] for row in last.values()] for field, values in own.items()}
+        rows = missing(_keys(own), own["clock"], lowest_cells(_keys(shown), shown["clock"]))
+        more = {field: [values[row] for row in rows] for field, values in own.items()}
     for field, values in shown.items():
         values += more[field]
     return shown
 
 
-def _keys(columns: Columns) -> Iterable[tuple[str, datetime | None, str | None]]:
-    return zip(columns["session"], columns["recorded"], columns["outcome"], strict=True)
+def _keys(columns: Columns) -> list[RowKey]:
+    return list(map(row_key, columns["session"], columns["clock"], columns["recorded"], columns["outcome"]))
 
 
 def counted(columns: Columns) -> Columns:
@@ -85,18 +93,5 @@ def counted(columns: Columns) -> Columns:
     sessions = columns["session"]
     if len(set(sessions)) == len(sessions) and FORGOTTEN not in columns["outcome"]:
         return columns
-    latest = latest_rows(sessions, columns["recorded"], columns["outcome"])
+    latest = latest_rows(sessions, columns["clock"], columns["recorded"], columns["outcome"])
     return {field: [values[row] for row in latest] for field, values in columns.items()}
-
-
-def latest_rows(
-    sessions: Sequence[str], recorded: Sequence[datetime | None], outcomes: Sequence[str | None]
-) -> list[int]:
-    """The row that counts of each session: the latest recorded, later lines winning ties; forgotten is final."""
-    rows: dict[str, int] = {}
-    for row, session in enumerate(sessions):
-        earlier = rows.get(session)
-        if earlier is None or (recorded[row] or LONG_AGO) >= (recorded[earlier] or LONG_AGO):
-            rows[session] = row
-    gone = set(compress(sessions, [outcome == FORGOTTEN for outcome in outcomes]))
-    return [row for session, row in rows.items() if session not in gone]

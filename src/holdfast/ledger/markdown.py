@@ -14,7 +14,7 @@ from msgspec.structs import fields
 from holdfast.core import markdown_table
 from holdfast.core.errors import UsageError
 from holdfast.ledger.cells import COLUMNS, TOKEN_FIELDS, CellReader, LedgerColumn, assign, cell_of_text
-from holdfast.ledger.columns import LONG_AGO, latest_rows
+from holdfast.ledger.order import LONG_AGO, latest_rows
 from holdfast.ledger.tables import FORMAT, MARKER, Header, RowProblem, read_tables, survey
 from holdfast.model.ledger import LedgerEntry, Tokens
 
@@ -170,8 +170,8 @@ def parse_ledger(data: bytes, name: str) -> LedgerFile:
 
 
 def current(entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
-    """One entry per session: the latest recorded, later lines winning ties; forgotten is final. By time."""
+    """One entry per session: the one with the latest stamp; forgotten is final. By time."""
     every = list(entries)
-    keys = ([getattr(entry, name) for entry in every] for name in ("session", "recorded", "outcome"))
+    keys = ([getattr(entry, name) for entry in every] for name in ("session", "clock", "recorded", "outcome"))
     latest = [every[row] for row in latest_rows(*keys)]
     return sorted(latest, key=lambda entry: entry.timestamp or LONG_AGO)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from holdfast.core import files
 from holdfast.core.errors import LedgerError, NameRefused, NotFound, StoreError, UsageError
 from holdfast.core.git import git_complaint, git_text
+from holdfast.ledger.intake import clamped, correct_stamps, stamp_of, stamped
 from holdfast.ledger.markdown import LedgerFile, current, parse_ledger
 from holdfast.ledger.store import ProjectLedger, missing_rows
 from holdfast.model.ledger import LedgerEntry
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 SHARED_FILES = (".holdfast/ledger.md", ".holdfast/.gitignore", ".holdfast/.gitattributes")
-_NAMES = ("model", "provider", "agent", "framework", "project_type", "kind", "complexity", "outcome")
+_NAMES = ("model", "provider", "agent", "framework", "project_type", "kind", "complexity", "outcome", "clock")
 _FIX = "Name a ledger.md, or a repository that has .holdfast/ledger.md"
 
 
@@ -139,7 +140,11 @@ def add_row(machine: Machine, project: Project, entry: LedgerEntry) -> LedgerEnt
         recorded=moment,
     )
     project.prepare()
-    ProjectLedger(project).append([written])
+    ledger = ProjectLedger(project)
+    known = ledger.read().entries
+    correct_stamps(ledger, known, machine.clock)
+    written = stamped(written, machine.clock, known)
+    ledger.append([written])
     return written
 
 
@@ -239,10 +244,12 @@ def merge(machine: Machine, project: Project, places: Sequence[str]) -> MergeRes
     }
     # A session forgotten anywhere does not come back; its tombstone is imported.
     wanted = [entry for entry in unseen if entry.forgotten or entry.session not in gone]
-    new, refused = _cleaned(gate(machine, project), wanted)
+    cleaned, refused = _cleaned(gate(machine, project), wanted)
+    new = clamped(cleaned, machine.clock.now(), existing)
     if new:
         project.prepare()
         ProjectLedger(project).append(new)
+        machine.clock.merge(map(stamp_of, new))
     return MergeResult(
         files=tuple(path for path, _ in ledgers),
         added=len(new),

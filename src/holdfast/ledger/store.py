@@ -6,9 +6,8 @@ import contextlib
 import json
 import os
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -16,8 +15,12 @@ from holdfast.core import files
 from holdfast.core.errors import FormatTooNew, StoreError
 from holdfast.ledger import markdown
 from holdfast.ledger.markdown import LedgerFile
+from holdfast.ledger.order import lowest_cells, missing, row_key
 from holdfast.model.ledger import LedgerEntry
 from holdfast.store.project import LINKS, UNION_MERGE, Project
+
+if TYPE_CHECKING:
+    from holdfast.ledger.order import RowKey
 
 
 class _Ending(NamedTuple):
@@ -166,11 +169,14 @@ class ProjectLedger:
 
 
 def missing_rows(entries: Iterable[LedgerEntry], known: Iterable[LedgerEntry]) -> list[LedgerEntry]:
-    """The entries that are not known yet, each once. A row is identified by its session and when it was recorded."""
-    known_keys = {_key(entry) for entry in known}
-    missing = {key: entry for entry in entries if (key := _key(entry)) not in known_keys}
-    return list(missing.values())
+    """The entries that are not known yet, each once."""
+    rows, known_rows = list(entries), list(known)
+    cells = lowest_cells([row_of(row) for row in known_rows], [row.clock for row in known_rows])
+    return [
+        rows[place] for place in missing([row_of(row) for row in rows], [row.clock for row in rows], cells)
+    ]
 
 
-def _key(entry: LedgerEntry) -> tuple[str, datetime | None, str | None]:
-    return entry.session, entry.recorded, entry.outcome
+def row_of(entry: LedgerEntry) -> RowKey:
+    """What identifies a row among those of several ledgers."""
+    return row_key(entry.session, entry.clock, entry.recorded, entry.outcome)

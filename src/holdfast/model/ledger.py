@@ -102,6 +102,7 @@ class LedgerEntry(Struct, frozen=True):
     commits: int | None = None
     outcome: str | None = None
     recorded: datetime | None = None
+    clock: str | None = None  # the cell with its stamp, see `ledger/order.py`
     extra: tuple[tuple[str, str], ...] = ()
 
     @property

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from holdfast.core.errors import StoreError
 from holdfast.core.place import home_of, user_home
+from holdfast.store.clock import MachineClock
 from holdfast.store.project import Project, find_project
 from holdfast.store.settings import Settings, load_settings
 
@@ -106,6 +107,11 @@ class Machine:
         return cleaner(self.redactor)
 
     now: Callable[[], datetime] = staticmethod(lambda: datetime.now(UTC))
+
+    @cached_property
+    def clock(self) -> MachineClock:
+        """Stamps for what is written; `now` is only what the wall clock says."""
+        return MachineClock(self.home, lambda: self.now())
 
 
 def _here() -> Path:

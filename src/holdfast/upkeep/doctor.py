@@ -32,6 +32,7 @@ from holdfast.store.inbox import faults
 from holdfast.store.line_grammar import Problem
 from holdfast.store.machine import Machine, compile_rules, scanner_installed, scanner_missing_rules
 from holdfast.store.project import FORMAT, Project, check_format
+from holdfast.upkeep.clock_checks import check_clock, check_stamps, put_clock_back
 from holdfast.upkeep.leftovers import find_leftovers, loose_home
 
 RECENT_S = 86_400
@@ -247,6 +248,8 @@ def _settings(machine: Machine, project: Project) -> Results:
 
 CHECKS: dict[str, Callable[[Machine, Project], Results]] = {
     "ledger": _ledger,
+    "stamps": check_stamps,
+    "clock": check_clock,
     "secrets": _secrets,
     "forgotten": _forgotten,
     "permissions": _permissions,
@@ -270,7 +273,7 @@ CHECKS: dict[str, Callable[[Machine, Project], Results]] = {
 def repair(machine: Machine, project: Project, *, dry_run: bool) -> list[str]:
     """Repairs what can be repaired. Returns a line for each repair; with `dry_run`, for what would be done."""
     fixes = [*_rewire_hosts(machine, project, dry_run), *_remake_plugins(machine, project, dry_run)]
-    fixes += _close_home(machine, dry_run)
+    fixes += [*_close_home(machine, dry_run), *put_clock_back(machine, dry_run=dry_run)]
     if not project.known:
         return fixes
     done = upgrade(project, dry_run=dry_run)
