@@ -44,6 +44,7 @@ class Person:
 
     def row(self, session: str = SESSION) -> Any:
         (row,) = [row for row in self("ledger", "list", "--json").json() if row["session"] == session]
+        del row["title"]  # from the machine's own records, not from the ledger
         return row
 
     def commit(self, message: str) -> None:

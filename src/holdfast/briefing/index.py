@@ -29,7 +29,7 @@ PLACE = ".holdfast/local"
 LESSONS = f"{PLACE}/lessons"  # all lessons as one file, in whatever folder
 LEDGER = f"{PLACE}/ledger.md"
 SHARED_LEDGER = ".holdfast/ledger.md"
-_FORMAT = 5
+_FORMAT = 6
 _QUICK = "static"  # the fast embedder
 _MANY = 100
 

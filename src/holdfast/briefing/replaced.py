@@ -27,7 +27,7 @@ def replaced_passages(
     replaced: dict[str, SessionPassages] = {}
     for session in sessions:
         others = [sections[other] for other in later.get(session, ()) if other in sections]
-        for other in sorted(others, key=lambda section: section.at or 0.0):
+        for other in sorted(others, key=lambda section: (section.at or 0.0, section.session)):
             new = [signature(passage.text) for passage in other.passages if passage.status == "agreed"]
             for passage in sections[session].passages if session in sections else ():
                 said = signature(passage.text)

@@ -45,7 +45,7 @@ class Stamp(namedtuple("Stamp", ("wall", "counter", "machine"), defaults=(0, "")
         """The same for seconds since 1970. What no calendar has becomes its first or last moment."""
         if seconds != seconds:  # not a number
             return NEVER
-        return cls(int(min(max(seconds * 1000, EARLIEST), LATEST)))
+        return cls(round(min(max(seconds * 1000, EARLIEST), LATEST)))
 
     @property
     def at(self) -> float:

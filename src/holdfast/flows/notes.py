@@ -53,8 +53,8 @@ def given_text(machine: Machine, text: str | None, what: str, fix: str) -> str:
 
 
 def this_second(machine: Machine) -> float:
-    """Now, to the second: files that people read need no fractions."""
-    return float(int(machine.now().timestamp()))
+    """Now, to the second: files that people read need no fractions. Never earlier than what was written before."""
+    return float(machine.clock.now() // 1000)
 
 
 def memory_here(machine: Machine) -> MemoryStore:
@@ -67,6 +67,7 @@ def memory_to_change(machine: Machine) -> Iterator[MemoryStore]:
     """The same memory, ready for writing; derived files are refreshed afterwards."""
     project = machine.project()
     project.prepare()
+    machine.clock.tick()
     yield memory_of(machine, project)
     refresh(machine, project)
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 from holdfast.core.git_history import Commit
 from holdfast.core.hashes import blake2b
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
+from holdfast.core.stamp import Stamp
 from holdfast.core.tokens import cut_to
 from holdfast.guard.quoted_text import is_hostile, safe_name
 from holdfast.knowledge.commit_authors import is_empty_subject, is_generated
@@ -24,7 +25,7 @@ from holdfast.knowledge.quotations import (
 )
 from holdfast.model.memory import content_id
 from holdfast.model.source import Source
-from holdfast.model.statement import Stamp, Statement, StatementKind, Status
+from holdfast.model.statement import Statement, StatementKind, Status
 
 FORMAT = 2  # raise it when the same commit gives other sources: everything is read again then
 _LONGEST_TITLE = 200
@@ -158,7 +159,7 @@ def source_of(commit: Commit, place: CommitText) -> Source | None:
                 who=who,
                 basis="person" if place.is_own else "",
                 origin="git",
-                stamp=None if at is None else Stamp(at),
+                stamp=None if at is None else Stamp.of_seconds(at),
                 commits=(commit.sha,),
                 source=f"git {commit.sha[:12]}",
                 worth=quotation.worth,

@@ -20,6 +20,7 @@ from holdfast.core.file_names import LEFT_OUT
 from holdfast.core.git_files import blobs_of, contents_of, last_changed
 from holdfast.core.git_history import branches_of, git_dir_of, head_of
 from holdfast.core.hashes import blake2b
+from holdfast.core.stamp import Stamp
 from holdfast.core.tokens import cut_to
 from holdfast.guard.hidden_text import has_hidden
 from holdfast.guard.quoted_text import Clean, is_hostile
@@ -30,7 +31,7 @@ from holdfast.knowledge.decision_records import may_be_record, record_in
 from holdfast.knowledge.quotations import Quotation
 from holdfast.model.memory import content_id
 from holdfast.model.source import Source
-from holdfast.model.statement import Stamp, Statement, Status
+from holdfast.model.statement import Statement, Status
 
 FORMAT = 1  # raise it when the same file gives other sources: everything is read again then
 _LARGEST = 200_000
@@ -252,7 +253,7 @@ def _statements(
             text=quotation.text,
             subject="" if quotation.text == title else cut_to(title, _SUBJECT_TOKENS),
             origin="git",
-            stamp=None if at is None else Stamp(at),
+            stamp=None if at is None else Stamp.of_seconds(at),
             source=f"{path}:{max(quotation.line, 1)}",
             worth=quotation.worth if worth is None else worth,
         )

@@ -12,9 +12,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from holdfast.core.patterns import lazy_regex
+from holdfast.core.stamp import Stamp
 from holdfast.core.tokens import cut_to
 from holdfast.model.memory import Passage
-from holdfast.model.statement import Stamp, Statement
+from holdfast.model.statement import Statement
 from holdfast.store import line_grammar as md
 from holdfast.store.line_grammar import Problem
 
@@ -238,7 +239,7 @@ def passage_statement(passage: Passage, section: SessionPassages, project: str =
         subject=passage.question,
         who=passage.by,
         basis="person" if passage.by == "user" else "agent",
-        stamp=None if section.at is None else Stamp(section.at),
+        stamp=None if section.at is None else Stamp.of_seconds(section.at),
         session=section.session,
         project=project,
         branch=section.branch,

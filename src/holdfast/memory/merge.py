@@ -317,7 +317,14 @@ def _with_answer(first: T, group: Sequence[T]) -> T:
     if not answered:
         closed = any(isinstance(item, Question) and item.closed for item in group)
         return replace(first, closed=closed)
-    newest = max(answered, key=lambda item: item.answered_at if item.answered_at is not None else _UNDATED)
+    newest = max(
+        answered,
+        key=lambda item: (
+            item.answered_at if item.answered_at is not None else _UNDATED,
+            item.session,
+            item.answer,
+        ),
+    )
     return replace(
         first,
         answer=newest.answer,

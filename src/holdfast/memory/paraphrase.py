@@ -312,7 +312,7 @@ def reply(question: str, statements: Sequence[Statement], meaning: Meaning) -> A
     rated = [
         found for statement in statements if (found := _rate(question, asked, statement, meaning)) is not None
     ]
-    rated.sort(key=lambda found: (found.sure, round(found.rate, 2), found.statement.at or 0.0), reverse=True)
+    rated.sort(key=lambda found: (found.sure, round(found.rate, 2), found.statement.order), reverse=True)
     if rated and rated[0].sure and not _tied(rated):
         return Answers(sure=rated[0].statement)
     close = [

@@ -36,6 +36,7 @@ from holdfast.memory.session_log import (
     SessionLog,
 )
 from holdfast.model.memory import Decision, LogEntry, Question
+from holdfast.model.times import no_later_than
 from holdfast.store.denied import Denied
 from holdfast.store.json_files import encode_json_lines, read_json_lines
 from holdfast.store.line_grammar import id_of_line
@@ -174,7 +175,11 @@ class MemoryStore:
             raise UsageError("a log entry needs a session and a date", fix="Import the session again")
         with files.lock(self.lock_path) as held:
             denied = Denied(self._root)
-            allowed = [denied.left_of(entry) for entry in entries if entry.session not in denied.sessions]
+            allowed = [
+                self._dated(denied.left_of(entry))
+                for entry in entries
+                if entry.session not in denied.sessions
+            ]
             added = self._log().add(held, allowed)
         if added:
             self.archive(longest=longest)
@@ -200,6 +205,10 @@ class MemoryStore:
             log = self._log()
             return files.until_undisturbed(lambda: log.archive(held, longest))
 
+    def _dated(self, value: T) -> T:
+        """A value as it is stored: a time that is to come decides nothing, whatever clock it came from."""
+        return no_later_than(value, self._clock())
+
     # --- files that change -----------------------------------------------------------------------------
 
     def change_current(self, change: Callable[[CurrentFile], Current], reason: str = "") -> bool:
@@ -207,14 +216,14 @@ class MemoryStore:
 
         def rewrite(text: str, shown: str) -> str:
             file = current_md.parse_current(text or current_md.BEGINNING, shown)
-            return current_md.render_current(file.document, change(file))
+            return current_md.render_current(file.document, self._dated(change(file)))
 
         return self._rewrite(self.current_file, rewrite, reason)
 
     def change_facts(self, change: Callable[[Reference], Reference], reason: str = "") -> bool:
         def rewrite(text: str, shown: str) -> str:
             file = reference_md.parse_reference(text or reference_md.beginning(self.name), shown)
-            return reference_md.render_reference(file, change(file.reference))
+            return reference_md.render_reference(file, self._dated(change(file.reference)))
 
         return self._rewrite(self.reference_file, rewrite, reason)
 
@@ -223,14 +232,14 @@ class MemoryStore:
     ) -> bool:
         def rewrite(text: str, shown: str) -> str:
             file = reference_md.parse_questions(text or reference_md.questions_beginning(self.name), shown)
-            return reference_md.render_questions(file, change(file.questions))
+            return reference_md.render_questions(file, self._dated(tuple(change(file.questions))))
 
         return self._rewrite(self.questions_file, rewrite, reason)
 
     def record_passages(self, sessions: Iterable[SessionPassages], reason: str = "") -> None:
         """Add what sessions settled and found to the files of their months."""
         months: dict[str, list[SessionPassages]] = {}
-        for session in sessions:
+        for session in map(self._dated, sessions):
             if session.passages:
                 months.setdefault(decisions_md.month_of(session.at), []).append(session)
         paths = {month: self.decisions_folder / f"{month}.md" for month in months}

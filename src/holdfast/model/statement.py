@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from holdfast.core.stamp import NEVER, Stamp
 from holdfast.model.lesson import Lesson, failing_command
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, LogEntry, OpenItem, Question, content_id
 
@@ -29,14 +30,6 @@ Basis = Literal["command", "person", "agent", ""]
 
 Origin = Literal["session", "git", "archive", "other_archive", "person"]
 """Own session, git of this checkout, an archive of this machine or of another, a named person."""
-
-
-class Stamp(Struct, frozen=True, order=True):
-    """A hybrid logical clock value: wall time, then a counter, then the machine's letters."""
-
-    wall: float
-    counter: int = 0
-    machine: str = ""
 
 
 class Evidence(Struct, frozen=True, omit_defaults=True):
@@ -75,7 +68,12 @@ class Statement(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="stat
 
     @property
     def at(self) -> float | None:
-        return None if self.stamp is None else self.stamp.wall
+        return None if self.stamp is None else self.stamp.at
+
+    @property
+    def order(self) -> tuple[Stamp, str]:
+        """What decides which of two statements is the later one, the same on every machine."""
+        return self.stamp or NEVER, self.id
 
     def with_status(self, status: Status) -> Statement:
         return msgspec.structs.replace(self, status=status)
@@ -103,8 +101,11 @@ def encoded(said: Said) -> str:
 
 
 def decoded(data: str) -> Said | None:
-    """What `encoded` made; None of ''."""
-    return _SAID.decode(data) if data else None
+    """What `encoded` made; None of '', and of what another version made: the next update of the index replaces it."""
+    try:
+        return _SAID.decode(data) if data else None
+    except msgspec.ValidationError:
+        return None
 
 
 def text_of(said: Said) -> str:
@@ -164,7 +165,7 @@ def statement_of(item: Item, project: str = "", source: str = "") -> Statement:
         id=item.id,
         who=by,
         origin="session" if item.session else "person",
-        stamp=None if at is None else Stamp(at),
+        stamp=None if at is None else Stamp.of_seconds(at),
         session=item.session,
         project=getattr(item, "project", "") or project,
         source=source,

@@ -40,7 +40,7 @@ def placed_statements(
         return
     lines: dict[str, dict[str, int]] = {}
     statements = ProjectMemory(project).register("fact", "decision")
-    for statement in sorted(statements, key=lambda one: one.at or 0.0):
+    for statement in sorted(statements, key=lambda one: one.order):
         shown = f".holdfast/local/projects/{statement.project}/{statement.source}"
         if (file := by_name.get(shown)) is not None:
             numbers = lines.setdefault(shown, lines_of_ids(file.text))
