@@ -7,6 +7,7 @@ from typing import get_args
 
 import pytest
 
+from holdfast.core.stamp import Stamp
 from holdfast.memory.current import Current, NextStep
 from holdfast.memory.read import ProjectMemory
 from holdfast.memory.reference import KeptFact, Reference
@@ -15,7 +16,6 @@ from holdfast.model.lesson import Lesson, failing_call
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, LogEntry, OpenItem, Question
 from holdfast.model.statement import (
     SessionText,
-    Stamp,
     StatementKind,
     decoded,
     encoded,
@@ -63,7 +63,7 @@ def test_every_file_gives_its_statements_once(project: Project, monkeypatch: pyt
     assert said["D:decision"].reason == "npm hoists" and said["D:decision"].basis == "person"
     assert (said["Q:answer"].subject, said["Q:answer"].text) == ("Which port?", "8080")
     assert said["X:dead_end"].not_ == "npm test" and said["X:dead_end"].text == "pnpm test"
-    assert said["N:finding"].session == "s1" and said["N:finding"].stamp == Stamp(AT)
+    assert said["N:finding"].session == "s1" and said["N:finding"].stamp == Stamp.of_seconds(AT)
     assert {one.text for one in memory.statements("next_step")} == {"go on", "tidy up"}
     assert {one.status for one in memory.statements("fact")} == {"agreed", "retired"}
 
@@ -82,7 +82,7 @@ def test_what_the_index_carries_comes_back_and_reads_as_before() -> None:
     done = SessionText(goal="Fix it", outcome="done", files=("a.py",), commits=("1 x", "2 y"))
     assert text_of(done) == "Fix it\nOutcome: done\nFiles: a.py\nCommits: 1 x; 2 y"
     assert decoded(encoded(done)) == done and decoded("") is None
-    assert Stamp(1.0, 2) < Stamp(2.0) < Stamp(2.0, 1)
+    assert Stamp(1, 2) < Stamp(2) < Stamp(2, 1)
 
 
 def test_a_rule_says_which_call_fails() -> None:
