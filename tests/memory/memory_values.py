@@ -46,11 +46,11 @@ LOOK_ALIKES = [
     "\u202eevil\U000e0041",
     "日本語 → deutsch ·",
     "~~was~~ `code` **bold** ---",
-    "\ud800",
+    "\\ud800",
 ]
 texts = st.one_of(
     st.sampled_from(LOOK_ALIKES),
-    st.text(st.characters(codec=None, exclude_categories=()), max_size=12),
+    st.text(st.characters(codec=None, exclude_categories=("Cs",)), max_size=12),
     st.lists(st.sampled_from([*LOOK_ALIKES, " ", "a", "· ", ": "]), max_size=4).map("".join),
 )
 some_texts = texts.filter(bool)

@@ -25,6 +25,7 @@ from holdfast.model.ledger import LedgerEntry
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, OpenItem, Question, content_id
 from holdfast.model.search import Chunk
 from holdfast.model.statement import Said, SessionText, encoded, rules_of, statement_of, text_of
+from holdfast.store.line_grammar import readable
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
@@ -35,7 +36,7 @@ def chunks_of_file(shown: str, text: str, project: str) -> list[Chunk]:
     """The chunks of one memory file; none for an unknown file."""
     folder = Path(shown).parent.name
     name = "log.md" if folder == "archive" else f"{FOLDER}/" if folder == FOLDER else Path(shown).name
-    return list(_FILES[name](shown, text, project)) if name in _FILES else []
+    return list(_FILES[name](shown, readable(text), project)) if name in _FILES else []
 
 
 def chunks_of_ledger(rows: Iterable[tuple[LedgerEntry, str, int]], project: str) -> list[Chunk]:

@@ -249,7 +249,7 @@ def bare_todo(line: str, clean: Callable[[str], str] = str) -> tuple[OpenItem, b
     box = _BOX_BY_HAND.match(line)
     if box is None:
         return None
-    words = clean(line[box.end() :].strip())
+    words = clean(md.readable(line[box.end() :].strip()))
     try:
         item = md.OPEN_ITEM.parse(words)
     except (ValueError, OverflowError):  # a person's words need not follow our grammar
@@ -318,7 +318,7 @@ def _read_part(file: CurrentFile, part: _PartForm) -> tuple[Any, ...]:
     our_lines = file.document.ours(part.name)
     for number, line in enumerate(file.document.body(part.name)):
         if number not in our_lines:
-            file.person += (line,) if line.strip() else ()
+            file.person += (md.readable(line),) if line.strip() else ()
             continue
         bullet = (_BOX if part.box else _BULLET).match(line)
         if bullet is None:

@@ -24,7 +24,7 @@ from holdfast.memory.current import (
 )
 from holdfast.model.line import Line
 from holdfast.model.memory import OpenItem, Question
-from holdfast.store.line_grammar import render_minute
+from holdfast.store.line_grammar import readable, render_minute
 
 # --- repeated lines ------------------------------------------------------------------------------------
 
@@ -330,7 +330,7 @@ def steps_of(current: Current, branch: str | None) -> list[NextStep]:
 def _by_hand(file: CurrentFile, clean: Callable[[str], str], branch: str | None) -> list[Line]:
     """The lines that a person wrote into the file, in their own sections or between our lines."""
     our_lines = set(BEGINNING.split("\n"))
-    outside = file.document.outside().removeprefix("\ufeff").split("\n")
+    outside = readable(file.document.outside()).removeprefix("\ufeff").split("\n")
     lines = [*_without_quoted_boxes(file.person), *_without_quoted_boxes(outside)]
     words = [line.strip() for line in lines if line.strip() and line.rstrip("\r") not in our_lines]
     if words:

@@ -7,6 +7,7 @@ only add lines, so that nothing a person took out comes back.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -188,7 +189,8 @@ def _heading_parts(line: str) -> tuple[float | None, str, str]:
     title, at = match[1], None
     if dated := _DATED.match(title):
         title = title[dated.end() :]
-        at = None if dated[1] == "undated" else md.parse_time(dated[1])
+        with suppress(ValueError):  # a day that the calendar does not have
+            at = None if dated[1] == "undated" else md.parse_time(dated[1])
     return at, md.decode(title), md.decode(match[2]) if match[2] else ""
 
 

@@ -33,6 +33,7 @@ _ID_OF_LINE = lazy_regex(r" · ([A-Z]-[0-9a-z]{6})(?: <!--.*)?\s*$")
 _TIME = lazy_regex(r"(\d{4})-(\d\d)-(\d\d)(?: (\d\d):(\d\d)(?::(\d\d)(\.\d{1,6})?)?)?")
 _SOURCE = lazy_regex(r"\s*<!-- session (.*) -->$")
 _UNKNOWN_TIME = "?"
+_HALF = lazy_regex(r"[\ud800-\udfff]")  # bytes that are no UTF-8, and halves of characters
 _NOTHING = object()
 
 
@@ -51,23 +52,28 @@ def problem(where: str, line: int, what: str, fix: str = "Correct the line, or d
 # --- values --------------------------------------------------------------------------------------------
 
 
+def readable(text: str) -> str:
+    """The text with U+FFFD for bytes that are no UTF-8 and halves of characters: no database takes those."""
+    return text if text.isascii() else _HALF.sub("\ufffd", text)
+
+
 def encode(text: str) -> str:
     """Any text as one line that cannot be parsed as a field, a comment or a marker."""
-    cell = markdown_table.encode_cell(text) or markdown_table.EMPTY
+    cell = markdown_table.encode_cell(readable(text)) or markdown_table.EMPTY
     cell = _PIPE.sub(lambda match: "|" if match[1] == "|" else match[0], cell)
     return _plain(_SIGN.sub(_as_escape, cell))
 
 
 def decode(cell: str) -> str:
-    return markdown_table.decode_cell(cell)
+    return readable(markdown_table.decode_cell(cell))
 
 
 def encode_list(items: Sequence[str]) -> str:
-    return _plain(markdown_table.encode_list(items, " · "))
+    return _plain(markdown_table.encode_list(map(readable, items), " · "))
 
 
 def decode_list(cell: str) -> tuple[str, ...]:
-    return markdown_table.decode_list(cell, " · ")
+    return tuple(map(readable, markdown_table.decode_list(cell, " · ")))
 
 
 def _plain(cell: str) -> str:
@@ -164,6 +170,8 @@ class Form(Struct, Generic[T], frozen=True):
 
     def parse(self, line: str, known: Mapping[str, object] | None = None) -> T:
         """The value of a line. Raises ValueError with the reason if a field is invalid."""
+        if readable(line) != line:  # an escape is text; this is a byte that somebody's editor wrote
+            raise ValueError("it holds bytes that are no UTF-8")
         values: dict[str, Any] = dict(known or {})
         line = line.strip(markdown_table.BLANKS)
         if source := _SOURCE.search(line):
