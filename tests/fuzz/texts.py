@@ -20,6 +20,7 @@ from holdfast.lessons.store import parse_stored
 from holdfast.memory import current, decisions, log, reference
 from holdfast.model.ledger import LedgerEntry, Tokens
 from holdfast.store import sections
+from holdfast.store.line_grammar import readable
 from holdfast.store.settings import OPTIONS, load_settings
 
 # --- ledger --------------------------------------------------------------------------------------------
@@ -225,7 +226,7 @@ def check_current(data: bytes) -> None:
     text = current.render_current(file.document, file.current)
     again = current.parse_current(text)
     _require_same(again.current, file.current, "current.md round trip")
-    kept = {line.rstrip() for line in text.split("\n")}
+    kept = {line.rstrip() for line in readable(text).split("\n")}
     require(all(line in kept for line in map(str.rstrip, file.person)), "current.md: a person's line is lost")
     require(
         current.render_current(again.document, again.current) == text, "current.md: written twice, it changes"
