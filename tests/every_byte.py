@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import lzma
 import os
 import shutil
 import sqlite3
@@ -66,6 +67,9 @@ def _unpacked(data: bytes) -> Iterator[bytes]:
     with suppress(OSError, EOFError, zlib.error):
         if data[:2] == b"\x1f\x8b":
             yield gzip.decompress(data)
+    if data[:6] == b"\xfd7zXZ\x00":
+        with suppress(lzma.LZMAError):
+            yield lzma.decompress(data)
     if data[:1] == b"\x78":
         with suppress(zlib.error):
             yield zlib.decompress(data)

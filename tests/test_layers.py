@@ -55,6 +55,7 @@ MAY_WRITE = {
     "store/inbox.py": "envelopes are taken and set aside",
     "store/project.py": "the link in the work tree",
     "store/snapshots.py": "the oldest snapshot goes",
+    "transcripts/kept.py": "SQLite writes kept.db",
     "store/versions.py": "going back to a time without the file removes it",
 }
 

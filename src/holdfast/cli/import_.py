@@ -13,7 +13,7 @@ from holdfast.cli.output import counted, place
 from holdfast.cli.progress import progress_bar
 from holdfast.core.errors import UsageError
 from holdfast.flows.import_all import import_everything
-from holdfast.flows.import_sessions import ImportReport, Progress, import_into
+from holdfast.flows.import_sessions import ImportReport, Progress, import_into, import_kept
 
 DESCRIPTION = """Reads the sessions that coding agents recorded and writes one ledger row for each.
 Without PATH it finds this project's sessions in the agents' own folders; with PATH it takes the named files
@@ -31,6 +31,7 @@ OPTIONS = (
     option("paths", nargs="*", type=Path, metavar="PATH", help="transcripts, or folders of them"),
     option("--agent", help="only this agent's transcripts, e.g. claude-code or codex"),
     flag("--all", "the sessions of every project on this machine"),
+    flag("--from-kept", "rebuild everything from the transcripts that were kept"),
     flag("--json", "the report as JSON"),
     option("-q", "--quiet", action="store_true", help="no progress bar"),
 )
@@ -39,11 +40,16 @@ OPTIONS = (
 def run(options: Namespace, machine: Machine) -> None:
     if options.all and options.paths:
         raise UsageError("--all takes no PATH", fix="Name files, or say --all")
+    if options.from_kept and (options.all or options.paths or options.agent):
+        raise UsageError("--from-kept goes alone", fix="holdfast import --from-kept")
     project = machine.project()
     with import_progress(show=not (options.quiet or options.json)) as progress:
         if options.all:
             everything = import_everything(machine, options.agent, progress)
             report = everything.total()
+        elif options.from_kept:
+            everything = None
+            report = import_kept(machine, project, progress)
         else:
             everything = None
             report = import_into(machine, project, options.paths, options.agent, progress)

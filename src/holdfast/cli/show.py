@@ -21,7 +21,7 @@ from holdfast.sessions.lookup import title_of_record
 from holdfast.store.gate import gate
 from holdfast.store.project import Project
 from holdfast.transcripts.as_text import TextPage
-from holdfast.transcripts.find import Recorded, events_of, find_session
+from holdfast.transcripts.find import Recorded, events_of, find_session, kept_keys
 from holdfast.transcripts.story import Prompt, Scene, Teller, Told, remembered
 
 DESCRIPTION = """Shows a recorded session: what was asked and answered, each tool call in a line with its result, edits
@@ -53,7 +53,7 @@ def run(options: Namespace, machine: Machine) -> None:
     scenes = _from(scenes_of(machine, project, found), options.at)
     if options.json:
         return output.show_json({**_about(found), "scenes": msgspec.to_builtins(list(scenes))})
-    heading = _heading(found)
+    heading = _heading(found, kept_keys(project) if found.missing else set())
     if options.markdown:
         from holdfast.transcripts.as_markdown import markdown
 
@@ -77,14 +77,19 @@ def _show_pull_request(options: Namespace, machine: Machine, project: Project) -
 
 def scenes_of(machine: Machine, project: Project, found: Recorded) -> Iterator[Scene]:
     """The session as its transcripts have it, or as memory keeps it where they are gone."""
-    if found.record is not None and len(found.missing) == len(found.sources):
+    kept = kept_keys(project) if found.missing else set()
+    if (
+        found.record is not None
+        and kept.isdisjoint(found.missing)
+        and len(found.missing) == len(found.sources)
+    ):
         return remembered(found.record)
     told = [
         Told(_seconds(entry.time), tuple(line.text for line in entry.lines), entry.tokens)
         for entry in injections(project)
         if entry.session == found.session and entry.lines
     ]
-    return Teller(gate(machine, project), told).scenes(events_of(found))
+    return Teller(gate(machine, project), told).scenes(events_of(project, found))
 
 
 def _seconds(time: str) -> float | None:
@@ -129,7 +134,7 @@ def _about(found: Recorded) -> dict[str, object]:
     }
 
 
-def _heading(found: Recorded) -> list[str]:
+def _heading(found: Recorded, kept: set[str]) -> list[str]:
     row, record = found.row, found.record
     title = title_of_record(record) if record else " ".join(row.goal) if row else ""
     lines = [title] if title else []
@@ -146,6 +151,8 @@ def _heading(found: Recorded) -> list[str]:
         lines.append(" · ".join(fact for fact in facts if fact and fact != "?"))
     if record and record.outcome_why:
         lines.append(f"{record.outcome}: {output.flat(record.outcome_why)}")
-    if found.missing or not found.sources:
+    if found.missing and not kept.isdisjoint(found.missing):
+        lines.append("The agent's transcript is gone; this is the copy that was kept.")
+    elif found.missing or not found.sources:
         lines.append("The transcript is gone; this is what memory kept of it.")
     return lines

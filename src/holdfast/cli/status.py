@@ -6,6 +6,7 @@ from holdfast.cli import output
 from holdfast.cli.ledger_views import as_json, day, short_id
 from holdfast.cli.options import Machine, Namespace, flag
 from holdfast.cli.output import dollars, place, plural, short_model
+from holdfast.core import files
 from holdfast.flows.status import Status, status_of
 
 MOST_SHOWN = 3
@@ -37,9 +38,26 @@ def run(options: Namespace, machine: Machine) -> None:
                 "candidates": status.candidates,
                 "silent": status.silent,
                 "uncaptured": status.uncaptured,
+                "leaving": list(status.leaving),
             }
         )
     _show(status)
+    if status.leaving:
+        _offer_copies(machine, status.leaving)
+
+
+def _offer_copies(machine: Machine, leaving: tuple[str, ...]) -> None:
+    """Says once that transcripts are about to go, and how to keep them."""
+    mark = machine.home / "copies-offered"
+    if mark.exists() or not output.on_terminal():
+        return
+    which = f"“{output.cut(leaving[0], 60)}”{f' and {len(leaving) - 1} more' if len(leaving) > 1 else ''}"
+    output.lines(
+        "",
+        f"  Claude Code deletes transcripts after 30 days; the next to go: {which}.",
+        f"  To keep redacted copies, put keep_transcripts = true into {place(machine.home / 'config.toml')}.",
+    )
+    files.append(mark, b"offered\n", machine.home / "locks" / "copies-offered")
 
 
 def _show(status: Status) -> None:

@@ -36,6 +36,7 @@ from holdfast.store.project import Project
 from holdfast.store.removal import Removal
 from holdfast.store.sections import decode_text, encode_text
 from holdfast.store.versions import Versions
+from holdfast.transcripts.kept import KEPT, open_kept
 
 _TEMPORARY = lazy_regex(r"\.holdfast-.*-[0-9a-f]{8}\.tmp")
 _ABANDONED_S = 60.0
@@ -76,6 +77,9 @@ class Forgetting:
         if (store := CaptureForgetting.look(self.project.capture)) is not None:
             with closing(store):
                 self._note("capture.db", store.count(self.removal))
+        if (kept := open_kept(self._root)) is not None:
+            with kept as transcripts:
+                self._note(KEPT, transcripts.count(self.removal.sessions, self.removal.plain))
         return self._report()
 
     def apply(self, held: Held) -> dict[str, int]:
@@ -97,6 +101,9 @@ class Forgetting:
         if self.project.capture.exists():
             with closing(CaptureForgetting(self.project.capture)) as store:
                 self._note("capture.db", store.forget(self.removal))
+        if (kept := open_kept(self._root)) is not None:
+            with kept as transcripts:
+                self._note(KEPT, transcripts.forget(self.removal.sessions, self.removal.plain))
         self._remove_derived()
         return self._report()
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from holdfast.agents.contract import Warned
 from holdfast.core import files
-from holdfast.core.errors import TranscriptError
+from holdfast.core.errors import TranscriptError, UsageError
 from holdfast.core.hashes import blake2b
 from holdfast.core.open_files import opened_once, part_of
 from holdfast.core.sync_folders import names_together
@@ -80,6 +80,31 @@ def import_into(
     """
     search = search_paths(paths, importers_for(agent)) if paths else recorded_here(machine, project, agent)
     return import_sources(machine, project, search, progress, rows=rows)
+
+
+def import_kept(machine: Machine, project: Project, progress: Progress | None = None) -> ImportReport:
+    """Rebuilds everything from the kept transcripts, as if the agents still had theirs."""
+    from holdfast.agents.contract import Glance
+    from holdfast.transcripts.keep import KeptImporter, place_of
+    from holdfast.transcripts.kept import open_kept
+
+    opened = open_kept(project.memory)
+    if opened is None:
+        raise UsageError(
+            "no transcripts are kept here", fix="Set keep_transcripts = true in ~/.holdfast/config.toml"
+        )
+    with opened as kept:
+        sources = [
+            SessionSource(
+                path=place_of(about.key)[0],
+                importer=KeptImporter(kept, about),
+                size=about.size,
+                mtime_ns=about.mtime_ns,
+                glance=Glance(about.cwd, about.started, about.part),
+            )
+            for about in kept.all()
+        ]
+        return import_sources(machine, project, TranscriptSearch(sources), progress)
 
 
 def recorded_here(machine: Machine, project: Project, agent: str | None = None) -> TranscriptSearch:
@@ -151,7 +176,10 @@ class _Run:
             try:
                 with _collector_paused():
                     self._read(sources)
-                    self._update_memory(self._sessions_of(sources))
+                    due = self._sessions_of(sources)
+                    self._update_memory(due)
+                    if self.rows and self.machine.settings().keep_transcripts:
+                        self._keep(due)
                 self._count(sources)
             finally:
                 self.store.close()
@@ -197,6 +225,13 @@ class _Run:
         self._commit(waiting)
         self.progress(total, total, "")
 
+    def _keep(self, sessions: set[str]) -> None:
+        from holdfast.transcripts.keep import keep_sessions
+
+        run = ClaimRun(self.store)
+        clean = self.denied.cleaner(self.machine.clean)
+        keep_sessions(self.machine, self.project, self.store, sessions, run.stored_owner, clean)
+
     def _headless_changed(self, item: SessionSource) -> bool:
         """Whether hooks reported another value for `headless` after the last line was read."""
         if item.headless is None:
@@ -233,7 +268,10 @@ class _Run:
         done = read_source(self.machine, item, before, claims, number, advance, self.denied)
         self.report.bytes += done.bytes
         self.report.warnings += done.warnings
-        return replace(done.cursor, head=_marks(item.path, done.cursor.position)), claims
+        head = (
+            _marks(item.path, done.cursor.position) if item.path.exists() else b""
+        )  # a kept copy has no file
+        return replace(done.cursor, head=head), claims
 
     def _commit(self, read: list[tuple[SourceCursor, SourceClaims]]) -> None:
         if not read:

@@ -21,6 +21,7 @@ from holdfast.model.ledger import LedgerEntry
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project, branch_of
+from holdfast.transcripts.keep import leaving_soon
 
 
 class Status(Struct, frozen=True, kw_only=True):
@@ -31,6 +32,7 @@ class Status(Struct, frozen=True, kw_only=True):
     sessions: int
     last: LedgerEntry | None
     title: str  # of that session
+    leaving: tuple[str, ...]  # transcripts that their agent is about to delete, by title
     open_items: tuple[str, ...]
     next: tuple[str, ...]
     todo: int
@@ -74,6 +76,7 @@ def status_of(machine: Machine, project: Project) -> Status:
         sessions=len(entries),
         last=entries[-1] if entries else None,
         title=next(iter(titles_of(project, entries[-1:]).values()), ""),
+        leaving=leaving_soon(machine, project),
         open_items=latest.open_items if latest else (),
         next=tuple(step.text for step in steps_of(state, branch or None)),
         todo=sum(1 for item in state.todo if not branch or item.branch in (branch, "")),

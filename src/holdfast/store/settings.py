@@ -159,6 +159,21 @@ OPTIONS = (
         "Dollars a month from which on `holdfast alerts` says so; 0 is no limit.",
     ),
     Option(
+        "keep_transcripts",
+        bool,
+        False,
+        True,
+        "Keep redacted, compressed copies of transcripts: agents delete theirs (Claude Code after 30 days). A "
+        "retention that you set in the agent itself is respected.",
+    ),
+    Option(
+        "keep_transcripts_mb",
+        int,
+        1_000,
+        True,
+        "The most that kept transcripts take on this machine; the oldest go.",
+    ),
+    Option(
         "prune_cap_mb",
         int,
         2_000,
@@ -200,6 +215,8 @@ class Settings(Struct, frozen=True):
     budget_day: float = 0.0
     budget_month: float = 0.0
     prune_cap_mb: int = 2_000
+    keep_transcripts: bool = False
+    keep_transcripts_mb: int = 1_000
     prune_backup_days: int = 90
     project_type: str = ""
     framework: str = ""

@@ -56,7 +56,8 @@ def html(heading: Sequence[str], scenes: Iterable[Scene]) -> Iterator[str]:
 def _lines(scene: Scene) -> Iterator[str]:
     if isinstance(scene, Prompt):
         yield f'<h2>{scene.number} {_text(scene.command)} <span class="at">{_text(clock(scene.at))}</span></h2>'
-        yield f'<div class="prompt">{_text(scene.text)}</div>'
+        if scene.text.strip():
+            yield f'<div class="prompt">{_text(scene.text)}</div>'
     elif isinstance(scene, Answer):
         yield f'<div class="answer">{_text(scene.text)}</div>'
     elif isinstance(scene, Call):

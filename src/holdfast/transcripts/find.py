@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -16,6 +15,8 @@ from holdfast.model.ledger import LedgerEntry
 from holdfast.sessions import lookup
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.project import Project
+from holdfast.transcripts.keep import place_of
+from holdfast.transcripts.kept import open_kept
 
 SHORTEST = 4  # characters of an id or a commit
 _HEXADECIMAL = frozenset("0123456789abcdef")
@@ -33,7 +34,7 @@ class Recorded(Struct, frozen=True, kw_only=True):
     @property
     def missing(self) -> list[str]:
         """The transcripts that are no longer there."""
-        return [key for _, key in self.sources if not _path_of(key)[0].exists()]
+        return [key for _, key in self.sources if not place_of(key)[0].exists()]
 
 
 class _SharedClaims:
@@ -105,24 +106,28 @@ def _of_commit(project: Project, sha: str, entries: Sequence[LedgerEntry]) -> Re
     return _recorded(project, session, entries, sha)
 
 
-def events_of(found: Recorded) -> Iterator[Event]:
-    """The events of a session's main transcripts that are still there, each line once."""
+def kept_keys(project: Project) -> set[str]:
+    """The transcripts of which a copy was kept."""
+    opened = open_kept(project.memory)
+    if opened is None:
+        return set()
+    with opened as kept:
+        return {one.key for one in kept.all()}
+
+
+def events_of(project: Project, found: Recorded) -> Iterator[Event]:
+    """The events of a session's main transcripts, each line once; of one that is gone, those that were kept."""
     claims = _SharedClaims()
     for agent, key in found.sources:
-        path, part = _path_of(key)
+        path, part = place_of(key)
         reader = importer_of(agent)
+        if not path.exists() and (opened := open_kept(project.memory)) is not None:
+            with opened as kept:
+                yield from kept.events(key)
+            continue
         if reader is None or not path.exists():
             continue
         try:
             yield from reader.open(path, 0, b"", claims, part).events()
         except OSError as error:
             raise TranscriptError(str(error.strerror or error), where=str(path)) from error
-
-
-def _path_of(key: str) -> tuple[Path, str]:
-    """The file and the part of it that a source's key names: a `#` may also stand in the name of a file."""
-    path = Path(key)
-    if path.exists() or "#" not in key:
-        return path, ""
-    name, _, part = key.rpartition("#")
-    return Path(name), part
