@@ -63,7 +63,7 @@ def main() -> int:
     found = [path for row in rows for path in row["findings"]]
     for path in found:
         print(f"\n{(OUT / path).with_suffix('.txt').read_text(encoding='utf-8')}")
-    return 1 if found else 0
+    return 1 if found or any("died" in row for row in rows) else 0
 
 
 def _options() -> argparse.Namespace:

@@ -246,7 +246,8 @@ def _cell_changed(data: bytes, random: Random, words: Sequence[bytes]) -> bytes:
             table, row = random.choice(rows)
             columns = [column[1].decode() for column in database.execute(f'PRAGMA table_info("{table}")')]
             column = random.choice(columns)
-            value = database.execute(f'SELECT "{column}" FROM "{table}" WHERE rowid=?', (row,)).fetchone()[0]
+            found = database.execute(f'SELECT "{column}" FROM "{table}" WHERE rowid=?', (row,)).fetchone()
+            value = found[0] if found else None  # a damaged index lists rows that are not there
             way = random.randrange(12)
             if way == 0:
                 database.execute(f'DELETE FROM "{table}" WHERE rowid=?', (row,))
@@ -256,7 +257,7 @@ def _cell_changed(data: bytes, random: Random, words: Sequence[bytes]) -> bytes:
                 changed = _cell(value, random, words)
                 database.execute(f'UPDATE "{table}" SET "{column}"=? WHERE rowid=?', (changed, row))
             return bytes(database.serialize())
-    except (sqlite3.Error, UnicodeDecodeError, OverflowError):
+    except (sqlite3.Error, UnicodeDecodeError, OverflowError, AttributeError, IndexError):
         return _bytes_changed(data, random, words, ())
 
 
