@@ -45,6 +45,7 @@ MAY_WRITE = {
     "flows/transplant.py": "a memory takes the place of another",
     "flows/union.py": "files of an archive that are not here yet",
     "hooks/trace.py": "hooks cannot load the store",
+    "ledger/usage_cache.py": "usage.db, derived: SQLite writes it, and one that cannot be read is removed",
     "ledger/store.py": "a shared ledger leaves the repository",
     "lessons/forgetting.py": "forgetting removes whole files",
     "lessons/store.py": "a lesson moves from one shelf to another",

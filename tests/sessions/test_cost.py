@@ -11,10 +11,10 @@ import pytest
 from genai_prices import types
 from genai_prices.data_snapshot import get_snapshot
 
-from holdfast.model.events import Began, Usage, UsageReport
-from holdfast.sessions.cost import cost_of
-from holdfast.sessions.digest import Digest, UsageTotal
-from holdfast.sessions.reducer import OPEN_RESPONSES, PRICE_STEPS, Reducer, settle_responses
+from holdfast.model.events import Began, Usage, UsageReport, UsageTotal
+from holdfast.sessions.cost import PRICE_STEPS, cost_of
+from holdfast.sessions.digest import Digest
+from holdfast.sessions.reducer import OPEN_RESPONSES, Reducer, settle_responses
 from holdfast.sessions.session import SessionPart, conclude, ledger_entry
 
 pytestmark = pytest.mark.promise("L17")

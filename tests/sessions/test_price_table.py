@@ -12,12 +12,10 @@ import pytest
 from genai_prices import Usage as Probe
 from genai_prices import calc_price
 
-from holdfast.model.events import Usage
+from holdfast.model.events import Usage, UsageTotal
 from holdfast.sessions import cost
 from holdfast.sessions import cost as price_table
-from holdfast.sessions.cost import DATA, PriceTable, listed_prices
-from holdfast.sessions.digest import UsageTotal
-from holdfast.sessions.reducer import PRICE_STEPS
+from holdfast.sessions.cost import DATA, PRICE_STEPS, PriceTable, listed_prices
 
 TABLE = msgspec.json.decode(DATA.read_bytes(), type=PriceTable)
 ENTRIES = [(provider, model) for provider, models in TABLE.names.items() for model in models]
@@ -105,7 +103,7 @@ def test_usual_models_are_priced_without_importing_the_package() -> None:
     script = (
         "import sys\n"
         "from holdfast.sessions.cost import cost_of\n"
-        "from holdfast.sessions.digest import UsageTotal\n"
+        "from holdfast.model.events import UsageTotal\n"
         "from holdfast.model.events import Usage\n"
         "for model, provider in (('claude-opus-4-5-20251101', 'anthropic'), ('gpt-5.5', 'openai')):\n"
         "    assert cost_of(UsageTotal(model, 0, Usage(input=1000)), provider, 1772442000.0)\n"

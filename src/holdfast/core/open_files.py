@@ -14,6 +14,9 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
 
+from holdfast.core.hashes import blake2b
+
+MARK_BYTES = 1024  # enough to notice that a path holds another file than before
 _LARGEST = 8 << 20
 _MOST_OPEN = 24
 _SETTLED_NS = 100_000_000  # longer than a tick of any kernel
@@ -129,6 +132,13 @@ def part_of(path: Path, start: int, size: int) -> bytes:
         return b"".join(parts)
     finally:
         leave(path, _READ_FLAGS, descriptor)
+
+
+def marks_of(path: Path, position: int) -> bytes:
+    """Hashes of the start of a file and of the bytes before a position, to detect another file at its path."""
+    start = part_of(path, 0, min(position, MARK_BYTES))
+    end = part_of(path, max(position - MARK_BYTES, 0), min(position, MARK_BYTES))
+    return blake2b(start, digest_size=8).digest() + blake2b(end, digest_size=8).digest()
 
 
 def leave(path: Path, flags: int, descriptor: int) -> None:

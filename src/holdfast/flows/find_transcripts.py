@@ -7,6 +7,7 @@ import stat
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
@@ -26,6 +27,12 @@ STORES = (".db", ".sqlite", ".vscdb")
 # Agents that write a session to a file and also, with times and costs, to a store.
 TWICE = frozenset(("cursor",))
 _IGNORED_DIRECTORIES = frozenset((".git", "node_modules", "__pycache__", ".venv", ".holdfast"))
+
+
+class Stamps(Protocol):
+    """Size and time of each transcript when it was last read, by its real path."""
+
+    def get(self, path: str, /) -> tuple[int, int] | None: ...
 
 
 class SessionSource(Struct, frozen=True):
@@ -100,7 +107,7 @@ def search_paths(paths: Sequence[Path], importers: Sequence[Importer]) -> Transc
 def discover(
     machine: Machine,
     importers: Sequence[Importer],
-    known: dict[str, tuple[int, int]],
+    known: Stamps,
     project: Project | None = None,
 ) -> TranscriptSearch:
     """All transcripts in the agents' own folders. Known files that have not changed are not opened."""
@@ -142,7 +149,7 @@ def _look_or_warn(
     path: Path,
     importers: Sequence[Importer],
     search: TranscriptSearch,
-    known: dict[str, tuple[int, int]] | None = None,
+    known: Stamps | None = None,
 ) -> None:
     """Adds one file of many. If it cannot be read, a warning is added and the search continues."""
     try:
@@ -155,7 +162,7 @@ def _look(
     path: Path,
     importers: Sequence[Importer],
     search: TranscriptSearch,
-    known: dict[str, tuple[int, int]] | None = None,
+    known: Stamps | None = None,
 ) -> None:
     path = Path(os.path.abspath(path))
     try:

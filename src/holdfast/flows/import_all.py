@@ -19,7 +19,7 @@ from holdfast.flows.find_transcripts import (
 )
 from holdfast.flows.import_sessions import ImportReport, Progress, import_sources
 from holdfast.store.machine import Machine
-from holdfast.store.project import Project, find_git
+from holdfast.store.project import Project, place_of
 
 
 class Everything(Struct):
@@ -63,7 +63,7 @@ def import_everything(machine: Machine, agent: str | None, progress: Progress | 
         result.agents[item.importer.agent] += 1
         if settings.excludes(cwd, machine.user_home):
             result.excluded += 1
-        elif (place := _place_of(cwd)) is None:
+        elif (place := place_of(cwd)) is None:
             folder = cwd or "(no directory)"
             result.homeless[folder] = result.homeless.get(folder, 0) + 1
         else:
@@ -86,15 +86,3 @@ def import_everything(machine: Machine, agent: str | None, progress: Progress | 
 def _inside_projects(machine: Machine, importers: Sequence[Importer]) -> list[Importer]:
     """Importers of agents that store sessions in the project itself, so that they have no folder of their own."""
     return [importer for importer in importers if not list(importer.roots(machine.places()))]
-
-
-def _place_of(cwd: str) -> Path | None:
-    """The directory of a session, or the repository around it if the directory was removed."""
-    if not cwd:
-        return None
-    place = Path(cwd)
-    if place.is_dir():
-        return place
-    nearest = next((parent for parent in place.parents if parent.is_dir()), None)
-    git = find_git(nearest) if nearest is not None else None
-    return git[0] if git is not None else None

@@ -17,8 +17,7 @@ from msgspec.structs import replace
 from holdfast.agents.contract import Warned
 from holdfast.core import files
 from holdfast.core.errors import TranscriptError, UsageError
-from holdfast.core.hashes import blake2b
-from holdfast.core.open_files import opened_once, part_of
+from holdfast.core.open_files import marks_of, opened_once
 from holdfast.core.sync_folders import names_together
 from holdfast.flows.find_transcripts import (
     SessionSource,
@@ -28,13 +27,13 @@ from holdfast.flows.find_transcripts import (
     search_paths,
     sources_of_project,
 )
-from holdfast.flows.line_claims import ClaimRun, SourceClaims
 from holdfast.ledger.intake import captured, correct_stamps, stamp_of
 from holdfast.ledger.markdown import current
 from holdfast.ledger.store import ProjectLedger
 from holdfast.model.events import DistilledSession
 from holdfast.model.ledger import LedgerEntry
 from holdfast.sessions.cursor import SourceCursor, SourceStamp
+from holdfast.sessions.line_claims import ClaimRun, SourceClaims
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.denied import Denied
 from holdfast.store.machine import Machine
@@ -42,7 +41,6 @@ from holdfast.store.project import Project
 
 BATCH_BYTES = 32 * 1024 * 1024
 BATCH_FILES = 64
-MARK_BYTES = 1024  # enough to notice that a path holds another file than before
 
 Progress = Callable[[int, int, str], None]
 """Called with the bytes read, the total, and the name of the current file."""
@@ -174,7 +172,7 @@ class _Run:
             self.claims = ClaimRun(self.store)
             self.denied = Denied(self.project.memory)
             try:
-                with _collector_paused():
+                with collector_paused():
                     self._read(sources)
                     due = self._sessions_of(sources)
                     self._update_memory(due)
@@ -370,7 +368,7 @@ class _Run:
 
 
 @contextmanager
-def _collector_paused() -> Iterator[None]:
+def collector_paused() -> Iterator[None]:
     """Pauses the garbage collector: reading creates many objects without cycles, and scanning them costs 10% of it.
 
     The objects are frozen afterwards, so that the collector skips them from then on, also at exit.
@@ -392,12 +390,9 @@ def _same_row(before: LedgerEntry, after: LedgerEntry) -> bool:
 
 
 def _marks(path: Path, position: int) -> bytes:
-    """Hashes of the start of the file and of the bytes before the position, to detect another file at its path."""
     try:
-        start = part_of(path, 0, min(position, MARK_BYTES))
-        end = part_of(path, max(position - MARK_BYTES, 0), min(position, MARK_BYTES))
+        return marks_of(path, position)
     except OSError as error:
         raise TranscriptError(
             f"cannot be read: {error.strerror}", where=str(path), fix="Try again"
         ) from error
-    return blake2b(start, digest_size=8).digest() + blake2b(end, digest_size=8).digest()

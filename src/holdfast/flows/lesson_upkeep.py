@@ -22,7 +22,6 @@ from holdfast.core import files
 from holdfast.core.errors import TranscriptError
 from holdfast.flows.find_transcripts import SessionSource
 from holdfast.flows.lessons import pick, read_lessons
-from holdfast.flows.line_claims import ClaimRun
 from holdfast.flows.refresh import refresh as prepare_again
 from holdfast.lessons.fingerprint import Changed, Missing, Renamed, Same, Verdict
 from holdfast.lessons.proposals import Place, same_rule, united
@@ -38,6 +37,7 @@ from holdfast.lessons.store import Changes, Shelf
 from holdfast.model.events import Lived
 from holdfast.model.lesson import EXPERIENCE_FORMAT, PRESENT, Fingerprint, Lesson
 from holdfast.sessions.cursor import SourceCursor
+from holdfast.sessions.line_claims import ClaimRun
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.denied import Denied
 from holdfast.store.machine import Machine

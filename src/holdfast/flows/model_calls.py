@@ -30,10 +30,9 @@ from holdfast.flows.model_wire import (
 from holdfast.ledger.intake import stamped
 from holdfast.ledger.markdown import current
 from holdfast.ledger.store import LedgerStore, ProjectLedger
-from holdfast.model.events import Usage
+from holdfast.model.events import Usage, UsageTotal
 from holdfast.model.ledger import Kind, LedgerEntry, Outcome, Tokens
 from holdfast.sessions.cost import cost_of
-from holdfast.sessions.digest import UsageTotal
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.settings import Settings

@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from holdfast.model.lesson import Experience
 from holdfast.model.memory import Harvest, Owner, Passage
 
 Action = Literal["shell", "edit", "read", "search", "web", "ask", "plan", "todo", "agent", "other"]
+MOST_TOKENS = 10**12  # of one response
 TodoStatus = Literal["pending", "in_progress", "completed", "cancelled"]
 
 
@@ -40,6 +42,24 @@ class Usage(Struct, frozen=True, gc=False):
     def prompt_tokens(self) -> int:
         """Everything the model had to read: what long-context prices are decided by."""
         return self.input + self.cache_read + self.cache_write
+
+
+def sane(usage: Usage) -> Usage:
+    """Clamp token counts: a hostile file may report negative or absurdly large ones."""
+    counts = astuple(usage)
+    if min(counts) >= 0 and max(counts) <= MOST_TOKENS:
+        return usage
+    return Usage(*(min(max(count, 0), MOST_TOKENS) for count in counts))
+
+
+class UsageTotal(Struct, gc=False):
+    """All responses of one model in one price step; `stated_usd` is the agent's own figure."""
+
+    model: str
+    band: int
+    usage: Usage
+    responses: int = 0
+    stated_usd: float | None = None
 
 
 class Began(Struct, frozen=True, gc=False):
@@ -146,6 +166,7 @@ class UsageReport(Struct, frozen=True, gc=False):
     model: str
     usage: Usage
     cost_usd: float | None = None  # only where the agent itself states it
+    written: int = 0  # characters of the response on this line, where usage may have been stated too early
 
 
 class Compaction(Struct, frozen=True, gc=False):

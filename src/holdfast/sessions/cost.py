@@ -17,9 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.core.patterns import lazy_regex
-from holdfast.model.events import DistilledSession, Usage
-from holdfast.sessions.digest import UsageTotal
-from holdfast.sessions.reducer import PRICE_STEPS
+from holdfast.model.events import DistilledSession, Usage, UsageTotal
 
 # Unit prices of the models that agents use most, precomputed from genai-prices.
 
@@ -32,6 +30,8 @@ Step = tuple[int, UnitPrices]
 DATA = Path(__file__).with_name("prices.json")
 
 MICRO = Decimal("0.000001")
+# Prompt lengths at which prices change; a test compares them with the steps of the price table.
+PRICE_STEPS = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
 _REGION = lazy_regex(r"^(?:us|eu|apac|au|jp|global|us-gov)\.")
 _FREE = lazy_regex(r"[:_-]free$")
 _REVISION = lazy_regex(r"(?:-v\d+(?::\d+)?|\[\w+\])$")
@@ -59,6 +59,12 @@ def listed_prices(model: str, provider: str, band: int, day: str) -> UnitPrices 
         return None  # the package knows the current price
     steps = next(steps for start, steps in reversed(periods) if start <= day)
     return next(prices for start, prices in reversed(steps) if start <= band)
+
+
+def is_listed(model: str) -> bool:
+    """Whether a name is that of a model which anybody sells."""
+    table = _table()
+    return table is not None and any(model in names for names in table.names.values())
 
 
 @cache

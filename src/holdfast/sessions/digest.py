@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.shell import Simple
 from holdfast.language.dialogue import LONGEST_MESSAGE, Message
-from holdfast.model.events import Action, TodoStatus, Usage
+from holdfast.model.events import Action, TodoStatus, Usage, UsageTotal
 from holdfast.model.lesson import Correction, Stumble
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, OpenItem, Question
 
@@ -357,14 +357,6 @@ class OpenCall(Struct, gc=False):
     target: str
     turn: int
     below: str = ""  # the subfolder of the session's folder in which it was made
-
-
-class UsageTotal(Struct, gc=False):
-    model: str
-    band: int
-    usage: Usage
-    responses: int = 0
-    stated_usd: float | None = None
 
 
 class OpenResponse(Struct, gc=False):

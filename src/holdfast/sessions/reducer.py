@@ -30,8 +30,11 @@ from holdfast.model.events import (
     ToolResult,
     Usage,
     UsageReport,
+    UsageTotal,
     UserTurn,
+    sane,
 )
+from holdfast.sessions.cost import PRICE_STEPS
 from holdfast.sessions.digest import (
     COMMAND_LENGTH,
     EVIDENCE_LENGTH,
@@ -51,16 +54,12 @@ from holdfast.sessions.digest import (
     OpenResponse,
     TodoItem,
     Turn,
-    UsageTotal,
     cut_raw,
     note_names,
 )
 from holdfast.sessions.failing_calls import missing_in
 from holdfast.sessions.harvest import Harvester
 from holdfast.sessions.outcome import IDLE_SECONDS, add_to_spans
-
-# Prompt lengths at which prices change; a test compares them with the steps of the price table.
-PRICE_STEPS = (32_000, 100_000, 128_000, 199_999, 200_000, 256_000, 272_000, 512_000, 524_288)
 
 _GO_ON = lazy_regex(
     r"\W*(?:(?:sorry|ok|okay|yes|please|great|sure)\W+)?(?:continue|go on|go ahead|keep going|carry on"
@@ -72,7 +71,6 @@ _GO_ON = lazy_regex(
 
 JUDGED_LENGTH = 600  # of an agent's last message in a turn: a refusal comes first
 RECENT_RESPONSES = 16  # repeats of a response are close together; these may be repeated in the next pass
-MOST_TOKENS = 10**12  # of one response
 _PROSE_FILES = (".md", ".txt", ".rst", ".adoc")
 
 
@@ -319,11 +317,11 @@ class Reducer:
         if key != self._response_key:
             response = waiting.get(key) or (waiting.get(_sealed_key(key)) if self._earlier else None)
         if response is None:
-            response = waiting[key] = OpenResponse(event.model, _sane(event.usage), event.cost_usd)
+            response = waiting[key] = OpenResponse(event.model, sane(event.usage), event.cost_usd)
             if len(waiting) > OPEN_RESPONSES:
                 settle_responses(self.digest, OPEN_RESPONSES // 2)
         elif max(event.usage.output, 0) >= response.usage.output:
-            response.usage, response.model = _sane(event.usage), event.model
+            response.usage, response.model = sane(event.usage), event.model
         self._response_key, self._response = key, response
 
     def _seal_responses(self) -> None:
@@ -359,14 +357,6 @@ def _put(spans: list[tuple[float, float]], start: float, end: float) -> None:
 
 def _sealed_key(key: str) -> str:
     return blake2b(key.encode("utf-8", "replace"), digest_size=8).hexdigest()
-
-
-def _sane(usage: Usage) -> Usage:
-    """Clamp token counts: a hostile file may report negative or absurdly large ones."""
-    counts = msgspec.structs.astuple(usage)
-    if min(counts) >= 0 and max(counts) <= MOST_TOKENS:
-        return usage
-    return Usage(*(min(max(count, 0), MOST_TOKENS) for count in counts))
 
 
 def _asked_again(turn: Turn, text: str) -> bool:

@@ -28,7 +28,6 @@ T = TypeVar("T")
 
 CAPTURE_FORMAT = 1
 BUSY_SECONDS = 30
-MOST_IN_MEMORY = 250_000  # claims of one run, about 40 MB
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS source (

@@ -218,6 +218,18 @@ def find_git(start: Path) -> tuple[Path, Path] | None:
     return (Path(checkout.root), Path(checkout.common)) if checkout else None
 
 
+def place_of(cwd: str) -> Path | None:
+    """The directory of a session, or the repository around it if the directory was removed."""
+    if not cwd:
+        return None
+    place = Path(cwd)
+    if place.is_dir():
+        return place
+    nearest = next((parent for parent in place.parents if parent.is_dir()), None)
+    git = find_git(nearest) if nearest is not None else None
+    return git[0] if git is not None else None
+
+
 def branch_of(root: Path) -> str:
     """The branch that is checked out in a work tree; '' if none is."""
     checkout = checkout_at(str(root))

@@ -116,6 +116,18 @@ class _Message(Struct, gc=False):
     usage: _Usage | None = None
 
 
+class _ProgressMessage(Struct, gc=False):
+    message: _Message | None = None
+    requestId: str | None = None
+
+
+class _ProgressData(Struct, gc=False):
+    message: _ProgressMessage | None = None
+
+
+_progress_data = msgspec.json.Decoder(_ProgressData)
+
+
 class _Origin(Struct, gc=False):
     kind: str | None = None
 
@@ -145,6 +157,7 @@ class _Line(Struct, gc=False):
     isApiErrorMessage: bool | None = None
     origin: _Origin | None = None
     message: _Message | None = None
+    data: Raw = Raw(b"")
     attachment: _Attachment | None = None
     aiTitle: str | None = None
     customTitle: str | None = None
@@ -180,7 +193,7 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
             kind = line.type
             if kind not in ("assistant", "user", "system", "attachment"):
                 if kind == "progress" and not state.copied:
-                    yield from tick(seconds(line.timestamp))
+                    yield from self._progress(line, seconds(line.timestamp))
                 elif title := self._title(line):
                     yield ev.Began(None, title=title)
                 continue
@@ -219,6 +232,17 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
             return line.customTitle
         return line.aiTitle or "" if line.type == "ai-title" and not state.named else ""
 
+    def _progress(self, line: _Line, at: float | None) -> list[ev.Event]:
+        """What a subagent used: some versions keep its responses nowhere else."""
+        inner = decoded(_progress_data, line.data, _ProgressData()).message if line.data else None
+        response = inner.message if inner is not None else None
+        if inner is None or response is None or response.usage is None or not response.id:
+            return list(tick(at))
+        key = f"{response.id}:{inner.requestId or ''}"
+        if self._claims.foreign(key):
+            return list(tick(at))
+        return [ev.UsageReport(at, key, response.model or "", _usage(response.usage))]
+
     def _began(self, line: _Line, at: float | None) -> ev.Began | None:
         began = (line.sessionId or "", line.cwd or "", line.gitBranch or "", line.version or "")
         if began == self._state.began or not began[0]:
@@ -254,7 +278,9 @@ class ClaudeReading(JsonLinesReading[_Line, _State]):
         if message.usage is not None:
             key = f"{message.id}:{line.requestId or ''}" if message.id else line.uuid or ""
             if not self._claims.foreign(key):
-                events.append(ev.UsageReport(at, key, message.model or "", _usage(message.usage)))
+                written = sum(len(block.text or "") + memoryview(block.input).nbytes for block in blocks)
+                usage = _usage(message.usage)
+                events.append(ev.UsageReport(at, key, message.model or "", usage, None, written))
         for block in blocks:
             if block.type == "tool_use":
                 events += self._call(block, at)

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from struct import unpack
+from typing import Protocol
 
 from holdfast.core.hashes import blake2b
-from holdfast.sessions.store import MOST_IN_MEMORY, CaptureStore
+
+MOST_IN_MEMORY = 250_000  # claims of one run, about 40 MB
+
+
+class ClaimStore(Protocol):
+    """Where claims are kept: keys as 64-bit integers, each with the number of the source that has it."""
+
+    def claims_exist(self) -> bool: ...
+
+    def claimed_by(self, key: int) -> int | None: ...
+
+    def claim(self, keys: Iterable[int], source: int) -> None: ...
+
+    def transaction(self) -> AbstractContextManager[None]: ...
 
 
 class ClaimRun:
-    """The claims of one import run. Earlier claims are looked up only if the store has any."""
+    """The claims of one run over transcripts. Earlier claims are looked up only if the store has any."""
 
-    def __init__(self, store: CaptureStore) -> None:
+    def __init__(self, store: ClaimStore) -> None:
         self.store = store
         self.owners: dict[str, int] = {}
         self.look_up = store.claims_exist()
