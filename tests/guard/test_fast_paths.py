@@ -14,13 +14,14 @@ from tests.guard import secret_samples as samples
 
 from holdfast.core import fence
 from holdfast.core.fence import strip_fences
-from holdfast.guard import not_secret, token_shapes
+from holdfast.guard import not_secret, token_search
 from holdfast.guard.not_secret import SecretSpan, strip_private
-from holdfast.guard.token_shapes import _SHAPES, find_tokens
+from holdfast.guard.token_search import find_tokens
+from holdfast.guard.token_shapes import SHAPES
 
 pytestmark = pytest.mark.promise("G1")
 
-ANCHORS = sorted({anchor for shape in _SHAPES for anchor in shape.anchors.split()})
+ANCHORS = sorted({anchor for shape in SHAPES for anchor in shape.anchors.split()})
 BODIES = st.text(alphabet=string.ascii_letters + string.digits + "_-./$+=~:", min_size=0, max_size=70)
 JOINTS = st.sampled_from(["", " ", "\n", '"', "=", "/", "x", "0", "é", "_", "-", ": "])
 PIECE = st.tuples(JOINTS, st.sampled_from(ANCHORS), BODIES).map("".join)
@@ -30,7 +31,7 @@ SAMPLES = [one.text for one in (*samples.secrets(seed=40), *samples.look_alikes(
 
 def tokens_one_place_after_another(text: str) -> list[SecretSpan]:
     """Every anchor is tried at every place."""
-    leading, inner = token_shapes._matchers()
+    leading, inner = token_search._matchers()
     found: list[SecretSpan] = []
     done = 0
     for place in range(len(text)):
@@ -39,14 +40,14 @@ def tokens_one_place_after_another(text: str) -> list[SecretSpan]:
             continue
         root = next((anchor for anchor in leading if text.startswith(anchor, place)), None)
         for matcher in leading[root] if root else ():
-            if finding := token_shapes._match_at(text, place, matcher):
+            if finding := token_search._match_at(text, place, matcher):
                 found.append(finding)
                 done = finding.end
                 break
     for anchor, matchers in inner.items():
         for place in range(len(text)):
             if text.startswith(anchor, place):
-                found += [at for matcher in matchers if (at := token_shapes._match_at(text, place, matcher))]
+                found += [at for matcher in matchers if (at := token_search._match_at(text, place, matcher))]
     return sorted(set(found))
 
 
@@ -56,7 +57,7 @@ def tokens(text: str) -> list[SecretSpan]:
 
 def tokens_without_the_sweep(text: str) -> list[SecretSpan]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(token_shapes, "_first_few", iter(range(1)))
+        patch.setattr(token_search, "_first_few", iter(range(1)))
         return tokens(text)
 
 

@@ -306,7 +306,7 @@ def test_sixteen_times_the_text_takes_about_sixteen_times_the_time(make: Callabl
 def test_the_module_loads_without_its_rules() -> None:
     code = (
         "import sys; import holdfast.guard.redact; "
-        "print([m for m in sys.modules if m in {'holdfast.guard.token_shapes', 'holdfast.guard.named_secrets', "
+        "print([m for m in sys.modules if m in {'holdfast.guard.token_search', 'holdfast.guard.named_secrets', "
         "'kingfisher_sdk', 'json', 'dataclasses', 'msgspec'}])"
     )
     done = subprocess.run(

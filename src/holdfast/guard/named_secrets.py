@@ -219,7 +219,7 @@ def _notation(
     if link["fallback"]:
         return "call" if style != "bare" else None
     if link["element"]:
-        return "option" if style == "bare" and link["close"] in {"", '"', "'"} else None
+        return ("option" if style == "bare" else style) if link["close"] in {"", '"', "'"} else None
     # A report's column says PASS; only longer names head a secret.
     return None if link["cell"] and len(name) < 6 else style
 

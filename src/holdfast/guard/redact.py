@@ -72,7 +72,8 @@ class Redactor:
         from holdfast.guard.views import views
 
         for view in views(text):
-            for kind, start, end in self._by_rules(view.text):
+            for kind, start, far in self._by_rules(view.text):
+                end = view.end_of(start, far)
                 if end > start:
                     yield from (SecretSpan(kind, *origin) for origin in view.origin(start, end))
 
@@ -93,7 +94,8 @@ class Redactor:
             find_schemes,
             find_spaced,
         )
-        from holdfast.guard.token_shapes import find_glued_tokens, find_private_keys, find_tokens
+        from holdfast.guard.private_keys import find_private_keys
+        from holdfast.guard.token_search import find_glued_tokens, find_tokens
 
         yield from self._exact(text)
         for rule in (

@@ -9,12 +9,12 @@ and all views of a text together are at most a few times as long as the text.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 from holdfast.core.patterns import lazy_regex
-from holdfast.guard import not_secret
+from holdfast.guard.joins import Joint, joints
 
 MOST_LAYERS = 6
 # All views of a text together: this many times its length, and a little for short texts.
@@ -24,6 +24,8 @@ SPARE_WORK = 4_000
 # How far around a code its neighbours are shown with it, and what stands for the text in between.
 _REACH = 240
 _GAP = "\n\0\n"
+# How far before a value its name may be.
+_REACH_OF_NAME = 80
 _BLANK = lazy_regex(r"\s")
 
 Span = tuple[int, int]
@@ -51,30 +53,14 @@ _CODED_OR_STYLED = lazy_regex(
 )
 # The same, without what cannot matter: a line's end or tab before anything but a word.
 _WORTHY = (
-    r"\\(?:u[0-9a-fA-F{]|U[0-9a-fA-F]{8}|x[0-9a-fA-F{]|[0-3][0-7]{2}|\r?\n|[nrtabfve0][\w$+/]|[\"'`/\\_=:@-])"
+    r"\\(?:u[0-9a-fA-F{]|U[0-9a-fA-F]{8}|x[0-9a-fA-F{]|[0-3][0-7]{2}|\r?\n|[nrtabfve0][\w$+/]"
+    r"|n {0,12}\d{1,6}(?:→|\\t|[:|])|[\"'`/\\_=:@-])"
     r"|\$['\"]|%[0-9a-fA-F]{2}|&(?:\#|[A-Za-z]{2,24};)|\x1b"
 )
 _WORTH = lazy_regex(_WORTHY)
 _STYLE_WORTH = lazy_regex(f"{_UNSEEN}|{_STYLED}")
 _WORTH_OR_STYLED = lazy_regex(f"{_WORTHY}|{_UNSEEN}|{_STYLED}")
 _LETTERS = {"n": "\n", "r": "\r", "t": "\t", "a": " ", "b": " ", "f": " ", "v": " ", "e": " ", "0": " "}
-
-# A value that goes on: in the next line, or in the next string.
-_LINE = r"A-Za-z0-9_+/=~.%!#$^&*@?-"
-_NEXT_LINE = lazy_regex(
-    rf"\n(?:(?<=[{_LINE}]\n)|(?<=[{_LINE}]\r\n)|(?<=[{_LINE}] \n)|(?<=[│|]\n))"
-    rf"[ \t]{{0,60}}+(?:(?:\d{{1,6}}[→:|\t]|//|[>|#*+│-])[ \t]{{0,60}}+)?"
-    rf"(?P<next>[{_LINE}]{{2,400}}+)(?![(\[]|<[^/]|:[\s\"'])"
-)
-_RUN_BACKWARDS = lazy_regex(rf"[{_LINE}]{{3}}")
-_NAME_AND_VALUE = lazy_regex(r"[A-Za-z_][\w.-]*=[^=]")
-_HEAD = lazy_regex(r"[^@&?#]+")
-_NEXT_STRING = lazy_regex(
-    r"(?P<quote>[\"'`])(?:[ \t]{0,40}+(?:[+&~]|\.{1,2}|\|\||<>|\\)?\s{0,80}+(?:[+&~.\\]\s{0,40}+)?)"
-    r"[fFrRbBuU@]?(?P=quote)(?=[\w+/=.~!@#$%^&*-])"
-)
-_LISTED_STRING = lazy_regex(r"(?P<quote>[\"'`])\s{0,40}+,\s{0,80}+(?P=quote)(?=[\w+/=.~-])")
-_LISTS = ("join(", "concat(", "implode(", "Join(", "Concat(")
 
 # Runs that may hold text: of base64 every fourth sign, of hex every second one tells ASCII. Few pictures pass.
 _BASE64 = lazy_regex(
@@ -103,7 +89,7 @@ _SHORTEST_HELD = 8
 class View:
     """A text and where its characters come from."""
 
-    __slots__ = ("_apart", "_ends", "_origin_ends", "_origins", "_parent", "_starts", "text")
+    __slots__ = ("_apart", "_ends", "_joints", "_origin_ends", "_origins", "_parent", "_starts", "text")
 
     def __init__(self, text: str, edits: list[tuple[int, int, int, int]], parent: View | None, apart: bool):
         self.text = text
@@ -114,6 +100,32 @@ class View:
         self._ends = [edit[1] for edit in edits]
         self._origins = [edit[2] for edit in edits]
         self._origin_ends = [edit[3] for edit in edits]
+        self._joints: list[tuple[int, Joint]] = []
+
+    def bind(self, found: list[Joint]) -> None:
+        """Remember what kinds of joints the view was put together at."""
+        known = {(joint.start, joint.end): joint for joint in found}
+        edits = zip(self._starts, self._origins, self._origin_ends, strict=True)
+        self._joints = [(at, known[low, high]) for at, low, high in edits if (low, high) in known]
+
+    def end_of(self, start: int, end: int) -> int:
+        """Return where a finding ends that may reach too far, over a joint that is none; `start` if nothing is left.
+
+        What does not reach over a joint is found in the text itself, if it is there without one.
+        """
+        if not self._joints:
+            return end
+        places = [at for at, _ in self._joints]
+        first, last = bisect_right(places, start), bisect_left(places, end)
+        if first == last:
+            before = self._joints[first - 1] if first else None
+            doubtful = before is not None and not before[1].sure and start - before[0] < _REACH_OF_NAME
+            return start if doubtful else end
+        for at, joint in reversed(self._joints[first:last]):
+            if joint.sure or not joint.ordinary:
+                return end
+            end = at
+        return start
 
     def origin(self, start: int, end: int) -> list[Span]:
         """Return the spans of the original text that `text[start:end]` was decoded from."""
@@ -287,66 +299,12 @@ def _from_bytes(data: bytes, code: str) -> str:
 
 
 def _joined(text: str, parent: View | None) -> View | None:
-    edits = [*_over_lines(text), *_over_strings(text)]
-    edits.sort()
-    apart = [edit for edit, after in pairwise([*edits, (len(text) + 1, 0, "")]) if edit[1] <= after[0]]
-    return _rewritten(text, apart, _windows(text, (edit[:2] for edit in apart)), parent)
-
-
-def _over_lines(text: str) -> Iterator[_Edit]:
-    if "\n" not in text:
-        return
-    for match in _NEXT_LINE.finditer(text):
-        following = match["next"]
-        if following.isalpha() and (following.islower() or following.istitle()) and len(following) < 12:
-            continue
-        ahead = text[max(0, match.start() - 260) : match.start()].removesuffix("\r")
-        if _is_word(ahead.rsplit(None, 1)[-1:]):
-            continue
-        stripped = ahead.rstrip(" \t│|")
-        if _RUN_BACKWARDS.match(stripped[::-1]) and (
-            _goes_on(following) or _fills_its_line(text, match.end(), stripped)
-        ):
-            # The last `=` is the soft break of quoted-printable.
-            soft = stripped.endswith("=") and not stripped.endswith("==")
-            gap = len(ahead) - len(stripped) + soft + (text[match.start() - 1] == "\r")
-            yield match.start() - gap, match.start("next"), ""
-
-
-def _fills_its_line(text: str, end: int, before: str) -> bool:
-    """Whether a run is all that its line has, and goes on with one that is no word either."""
-    line_end = text.find("\n", end, end + 200)
-    rest = text[end : line_end if line_end >= 0 else end + 200]
-    run = before[-80:].rsplit(None, 1)[-1:]
-    return not rest.strip(" \t\r│|\"'\\") and bool(run) and any(sign.isdigit() for sign in run[0])
-
-
-def _is_word(last: list[str]) -> bool:
-    word = last[0].rstrip(".!?") if last else ""
-    return not word or (
-        len(word) < 20
-        and word.isalpha()
-        and (word.islower() or word.istitle() or not_secret.is_wordlike(word))
-    )
-
-
-def _goes_on(following: str) -> bool:
-    """Whether a run at the beginning of a line looks like the rest of a value: no word, id or assignment."""
-    if _NAME_AND_VALUE.match(following):
-        return False
-    head = _HEAD.match(following)
-    part = head[0] if head else following
-    return not not_secret.is_wordlike(part) and (
-        (part.isupper() and part.isalnum()) or not not_secret.is_id(part)
-    )
-
-
-def _over_strings(text: str) -> Iterator[_Edit]:
-    for match in _NEXT_STRING.finditer(text) if '"' in text or "'" in text or "`" in text else ():
-        if len(match[0]) > 2 or (match.start() and text[match.start() - 1].isalnum()):
-            yield match.start(), match.end(), ""
-    if any(word in text for word in _LISTS):
-        yield from ((match.start(), match.end(), "") for match in _LISTED_STRING.finditer(text))
+    found = joints(text)
+    edits = [(joint.start, joint.end, "") for joint in found]
+    view = _rewritten(text, edits, _windows(text, (edit[:2] for edit in edits)), parent)
+    if view is not None:
+        view.bind(found)
+    return view
 
 
 # What base64 and hex runs hold.
