@@ -71,7 +71,7 @@ SHAPES: dict[str, tuple[str, ...]] = {
     "square": ("sq0" + "atp-{url:22}", "EA" + "AA{url:60}"),
     "linear": ("lin" + "_api_{62:40}",),
     "notion": ("nt" + "n_{62:46}", "sec" + "ret_{62:43}"),
-    "sentry dsn": ("https:" + "//{16:32}@o{10:6}.ingest." + "sentry.io/{10:7}",),
+    "sentry dsn": ("https:" + "//{16:32}:{16:32}@o{10:6}.ingest." + "sentry.io/{10:7}",),
     "vault": ("hv" + "s.{url:90}",),
     "doppler": ("dp" + ".pt.{62:43}",),
     "age": ("AGE-" + "SECRET-KEY-1{U:58}",),
@@ -450,6 +450,8 @@ LOOK_ALIKES: dict[str, Callable[[random.Random], str]] = {
         f"pk: 12, token_type: bearer, key_id: {_hex(r, 8)}, auth_mode: oauth2, client_id={_hex(r, 20)}"
     ),
     "escaped": lambda r: json.dumps({"code": 'password: str = Field(..., description="The password")'}),
+    "public dsn": lambda r: f'Sentry.init({{ dsn: "https://{_hex(r, 32)}@o917.ingest.de.sentry.io/146" }})',
+    "git log": lambda r: f"{_hex(r, 7)} feat: refresh the token\n{_hex(r, 7)} chore: bump deps\n",
     "css classes": lambda r: "sk-fading-circle sk-circle-container-large-animated sk-chase-dot-before-2",
     "git remote": lambda r: "origin\tgit@github.com:org/key-token-secret.git (fetch)",
     "lock file": lambda r: (

@@ -42,7 +42,14 @@ _NEXT_LINE = lazy_regex(
     rf"\n(?:(?<=[{_LINE}:│┃|\\]\n)|(?<=[{_LINE}│┃|]\r\n))"
     rf"[ \t]{{0,60}}+(?:{_PREFIX}[ \t]{{0,60}}+){{0,2}}(?P<next>(?!\.\.)[{_LINE}:]{{1,400}}+)"
 )
-_LINE_ENDS = frozenset({"", "\n", "\r", "\\", "|", "│"})
+_LINE_ENDS = frozenset({"", "\n", "\r", "\\", "|", "│", '"', "'", "`"})
+# A value that has begun under a secret's name, or behind the user of a URL: what follows need not look random.
+_OPENED = lazy_regex(
+    r"(?:(?:passw(?:or)?d|passwort|passphrase|pwd|pw|secret|token|key|credentials?)[\w-]{0,20}[\"'`]?[ \t]{0,4}"
+    r"(?:[:=]|=>|:=|[ \t]is|,)[ \t]{0,4}(?:[>|][+-]?\d?[ \t]*\r?\n[ \t]+)?[\"'`]?[^\s\"'`]{1,80}"
+    r"|://[^\s/@:]{0,60}:[^\s/@]{1,60})\Z",
+    re.IGNORECASE,
+)
 _CLOSE = "\r \t│┃|\\"
 _TAIL = lazy_regex(rf"[{_LINE}:]{{1,200}}")
 _NAME_AND_VALUE = lazy_regex(r"[A-Za-z_][\w.-]*=[^=]")
@@ -54,6 +61,7 @@ _SHORTEST_RUN = 8
 _SHORTEST_RANDOM = 5
 _WRAPPED_AT = 12  # columns; lines that break words are no shorter
 _WIDEST = 200
+_LONGEST_OPENED = 200
 
 # Two strings of a program: operators, calls and line breaks between them.
 _OPERATOR = r"(?:\+\+?|&|~|\.{1,2}|\|\||<>|\\|_|,)"
@@ -103,14 +111,17 @@ def _over_lines(text: str) -> Iterator[Joint]:
         if not any(map(str.isalnum, following)):
             continue
         sure = _is_sure(text, match, tail, following)
-        likely = sure or _may_go_on(run, following)
+        opened = not sure and _OPENED.search(ahead[-_LONGEST_OPENED:]) is not None
+        likely = sure or opened or _may_go_on(run, following)
+        if likely and not opened and not sure and _is_word(tail) and not _is_at_end(text, match.end()):
+            continue  # a word, and a line that begins with an id: `git log`
         wrapped = not sure and _is_wrapped(text, match)
         if not likely and not wrapped:
             continue
         # The last `=` is the soft break of quoted-printable.
         start -= tail.endswith("=") and not tail.endswith("==")
         ordinary = not sure and not wrapped and _is_ordinary(text, match.end(), following)
-        if ordinary and text[match.end() : match.end() + 1] not in _LINE_ENDS:
+        if ordinary and not _is_at_end(text, match.end()):
             continue  # a word and more; only a whole line of one may lie in the middle of a value
         joint = Joint(start, resumed, sure, ordinary)
         # A word that a terminal broke matters only right before a value, or right after one.
@@ -123,6 +134,10 @@ def _over_lines(text: str) -> Iterator[Joint]:
             yield joint
         else:
             words_before = joint
+
+
+def _is_at_end(text: str, position: int) -> bool:
+    return text[position : position + 1] in _LINE_ENDS
 
 
 def _is_own_sign(text: str, match: re.Match[str]) -> bool:

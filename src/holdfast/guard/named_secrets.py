@@ -18,7 +18,7 @@ _JUDGED = 200
 # Literals only: a set among the alternatives makes the sweep three times slower.
 _NAME_PART = lazy_regex(
     "pass|pwd|secret|token|key|auth|cred|psk|jwt|bearer|mnemonic|phrase|kennwort|contrase|senha|"
-    "connectionstring|connection_string|wachtwoord|_pat|-pat|_pw|-pw|_sas|?sig|&sig|parola|sandi|haslo|sifre|clave".replace(
+    "connectionstring|connection_string|signature|sessid|sessionid|connect.sid|wachtwoord|_pat|-pat|_pw|-pw|_sas|?sig|&sig|parola|sandi|haslo|sifre|clave".replace(
         "?", r"\?"
     )
 )
@@ -30,7 +30,7 @@ _WORDS_ABROAD = (
 # None begins with an ASCII letter: in other texts this is searched fast.
 _NAME_PART_ABROAD = lazy_regex(f"{_WORDS_ABROAD}|şifre")
 _ABROAD = lazy_regex(_WORDS_ABROAD)
-_ASCII_RUN = lazy_regex(r"[!-~]{6,200}+")
+_ASCII_RUN = lazy_regex(r"[!#-&(-;=?-_a-z|~]{6,200}+")
 _REACH_ABROAD = 90
 _SYMBOLS = frozenset("!#$%&*+?@^~")
 
@@ -42,14 +42,15 @@ _AFTER_NAME = lazy_regex(
         (?:
             # the type, as in password: str = / var token string = / token?: string =
             (?:[ \t]{1,8}[&*\[\]\w]{1,12}(?=[ \t]{1,4}=[ \t]))?
-            [ \t]{0,20}+ (?:\??:[ \t]{0,4}[\w.\[\]|&?<>', \t]{1,40}?(?==))?
+            [ \t]{0,20}+ (?:\??:[ \t]{0,4}[\w.\[\]|&?<>', \t]{1,40}?(?==[^=\s]|=[ \t]{1,4}\S))?
             (?P<assign>:=|=>|={1,3}(?!>)|!==?|->|\?\?=|\|\|=|\?=|\+=|<-|:(?!:)) \*{0,2}+
           | ,? \s{0,60}+ (?P<pair>\\{0,4}["']?(?:value|Value|VALUE)\\{0,4}["']?[ \t]{0,8}[:=])
           | [ \t]{0,8} (?P<fallback>\|\||\?\?|or\b) (?=[ \t]{0,4}["'`])
-          | [ \t]{0,8}+ (?P<comma>,)
+          | [ \t]{0,8}+ (?P<comma>,) (?=\s|\\{0,4}["'`])
           | (?P<call>\()
           | (?P<element>>|</\w{1,20}>\s{0,40}<\w{1,20}>)
           | [ \t]{1,40}+ (?P<cell>\|) (?=[ \t])
+          | (?P<column>[|,;\t]) (?=[^\s|,;\t])
         )
         """,
     re.VERBOSE,
@@ -66,12 +67,16 @@ _BEFORE_VALUE = lazy_regex(
     re.VERBOSE,
 )
 # An unquoted value: up to the next blank, quote or angle bracket.
-_RUN = lazy_regex(r"""(?:[^\s"'`<>\\\x00]++|\\(?![nrtu"'\\])){1,2000}+""")
+# Or the next ideograph: in Chinese, Japanese and Korean no blank follows it.
+_RUN = lazy_regex(
+    r"""(?:[^\s"'`<>\\\x00\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]++|\\(?![nrtu"'\\])){1,2000}+"""
+)
 # Where an unquoted value ends within its run: at the next name, or at a closing bracket.
 _CUT = lazy_regex(
     r"""[,;&](?=$|[,;&)\]}]|[\w.$-]{1,40}[=:]|[{\[(])|(?<![)\]}])[)\]}]++(?=[.,;:]{0,8}$|[.,;:]{1,8}\w)"""
 )
 # A value that is itself a name with a value, and is judged separately.
+_CELL = lazy_regex(r"[|,;]")
 _NAME_FIRST = lazy_regex(r"([A-Za-z_-]{3,40}+)[=:]")
 # The beginning of the name, read backwards from the part that identifies it.
 _NAME_TAIL = lazy_regex(r"[\w.-]{0,80}+")
@@ -218,6 +223,8 @@ def _notation(
         return "call" if style != "bare" and _is_setter(name) else None
     if link["fallback"]:
         return "call" if style != "bare" else None
+    if link["column"]:
+        return "env" if style == "bare" and _is_column(text, link.end(1) - len(name), name) else None
     if link["element"]:
         return ("option" if style == "bare" else style) if link["close"] in {"", '"', "'"} else None
     # A report's column says PASS; only longer names head a secret.
@@ -230,6 +237,12 @@ def _is_argument(text: str, start: int, link: re.Match[str], opening: re.Match[s
         return False
     before = text[max(0, start - 12) : start].rstrip("\\\"'` \t")
     return before.endswith("(") or text.startswith("-", start)
+
+
+def _is_column(text: str, start: int, name: str) -> bool:
+    """`|DB_PASSWORD|…|prod|`, a row of CSV, a table with tabs: a variable's name, right after a separator."""
+    before = text[start - 1 : start]
+    return is_shouted(name) and "_" in name and (not before or before in "|,;\t\n\"'")
 
 
 def _is_setter(name: str) -> bool:
@@ -267,6 +280,7 @@ def _judge(text: str, span: tuple[int, int], strength: Strength, style: Style) -
     start, end = span
     start += without_scheme(text[start : min(end, start + 20)])
     trimmed = style in {"bare", "option"}
+    end = _end_of_cell(text, start, end) if style == "env" else end
     if trimmed and (another := _NAME_FIRST.match(text, start, end)) and classify(another[1]):
         return None
     window_end = min(end, start + _JUDGED)
@@ -276,6 +290,13 @@ def _judge(text: str, span: tuple[int, int], strength: Strength, style: Style) -
     if value_end == window_end:
         value_end = _trimmed(text, start, end) if trimmed else end
     return SecretSpan("password" if strength == "password" else "secret", start, value_end)
+
+
+def _end_of_cell(text: str, start: int, end: int) -> int:
+    """Where a value ends that stands in a row: `|NAME|value|`, `NAME,value,2026-01-01`."""
+    separator = _CELL.search(text, max(0, start - 1), start)
+    after = text.find(separator[0], start, end) if separator else -1
+    return after if after > start else end
 
 
 def _trimmed(text: str, start: int, end: int) -> int:

@@ -20,6 +20,7 @@ _USERINFO = lazy_regex(
     re.VERBOSE,
 )
 
+_PUBLIC_DSN = lazy_regex(r"o\d{1,20}\.ingest\.(?:[a-z]{2}\.)?sentry\.io/")
 # The text between the name of the header and the credential.
 _SCHEME = lazy_regex(
     r"[\"'\\]{0,4}[ \t]{0,4}[:=,][ \t]{0,4}[\"'`\\]{0,4}"
@@ -93,8 +94,15 @@ def _of_userinfo(text: str, match: re.Match[str]) -> Iterator[SecretSpan]:
         end = match.end(group) - (group == "password")
         if _is_url_password(text[match.start(group) : end], user):
             yield SecretSpan("url-password", match.start(group), end)
+    if _is_public_key(text, match):
+        return
     if len(user) >= 16 and not not_secret.stands_for_nothing(user) and not is_wordlike(user):
         yield SecretSpan("url-token", match.start("user"), match.end("user"))
+
+
+def _is_public_key(text: str, match: re.Match[str]) -> bool:
+    """Whether a URL is a DSN as web pages have it: Sentry's key without its secret only lets one report errors."""
+    return _PUBLIC_DSN.match(text, match.end()) is not None and not match["password"] and not match["odd"]
 
 
 def _is_url_password(password: str, user: str) -> bool:

@@ -75,6 +75,7 @@ _UNQUOTED = frozenset({"option", "bare", "prose"})
 _SENTENCE_END = ".,;:!?)]}'\"`*"
 _PROOF_LENGTH = 8
 _WEAK_LENGTH = 20
+_SEED_LENGTH = 16
 
 _ESCAPE = lazy_regex(r"\\+(?:[nrtabfv0]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})")
 _APP_PASSWORD = lazy_regex(r"[a-z]{4}(?: [a-z]{4}){3}")
@@ -101,6 +102,10 @@ def classify(name: str) -> Strength | None:
         return "secret" if last in {"pass", "pw"} and not before else "password"
     if before in _HARMLESS_BEFORE or not _PUBLIC.isdisjoint(parts):
         return None
+    if last == "signature":
+        return "secret" if "amz" in parts or "goog" in parts else None
+    if last in {"sessionid", "phpsessid", "jsessionid", "sessid", "sid"}:
+        return "weak"
     if last == "key":
         return "secret" if before in _SECRET_PAIRS else "weak"
     if last in {"phrase", "words"}:
@@ -227,6 +232,14 @@ def _is_machine_secret(value: str, style: Style) -> bool:
     if not_secret.is_hash_or_uuid(value):
         return True
     makeup = _Makeup(value)
+    if (
+        not makeup.lower
+        and makeup.digits > 1
+        and len(value) >= _SEED_LENGTH
+        and value.isalnum()
+        and makeup.letters
+    ):
+        return True  # base32, as the seeds of one-time passwords are: capitals read as words too often
     if not makeup.letters or is_wordlike(value):
         return False
     if style in _UNQUOTED and not makeup.digits and not (makeup.upper and makeup.lower and len(value) >= 16):

@@ -97,7 +97,7 @@ SHAPES = (
         "discord-token",
         ".",
         r"[\w-]{6}\.[\w-]{27,40}(?![\w.-])",
-        before=r"(?<![A-Za-z0-9+/])[MNO][A-Za-z0-9_-]{22,27}",
+        before=r"(?<![A-Za-z0-9+])[MNO][A-Za-z0-9_-]{22,27}",
     ),
     TokenShape("telegram-token", ":A", r"[\w-]{33,40}(?![\w-])", before=r"(?<!\d)\d{5,14}"),
     TokenShape("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", r"[0-9a-f]{40,80}"),

@@ -34,7 +34,8 @@ _Edit = tuple[int, int, str]
 # What one layer of decoding replaces: escapes of JSON, C and shells, percent codes, entities, colours, hidden signs.
 _BACKSLASH = (
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u\{[0-9a-fA-F]{1,6}\}|u[0-9a-fA-F]{4}"
-    r"|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|x\{[0-9a-fA-F]{1,6}\}|[0-3][0-7]{2}|\r?\n|[nrtabfve0\"'`/\\$ _=:@-])"
+    r"|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|x\{[0-9a-fA-F]{1,6}\}|[0-3][0-7]{2}|\r?\n"
+    r"|[nrtabfve0\"'`/\\$ _=:@.+!#&*?~%^|,;()-])"
 )
 _DOLLAR_QUOTE = r"\$(?=['\"])"
 _PERCENT = r"(?:%[0-9a-fA-F]{2})+"
@@ -54,7 +55,7 @@ _CODED_OR_STYLED = lazy_regex(
 # The same, without what cannot matter: a line's end or tab before anything but a word.
 _WORTHY = (
     r"\\(?:u[0-9a-fA-F{]|U[0-9a-fA-F]{8}|x[0-9a-fA-F{]|[0-3][0-7]{2}|\r?\n|[nrtabfve0][\w$+/]"
-    r"|n {0,12}\d{1,6}(?:→|\\t|[:|])|[\"'`/\\_=:@-])"
+    r"|n {0,12}\d{1,6}(?:→|\\t|[:|])|[\"'`/\\_=:@.+$!#&*-])"
     r"|\$['\"]|%[0-9a-fA-F]{2}|&(?:\#|[A-Za-z]{2,24};)|\x1b"
 )
 _WORTH = lazy_regex(_WORTHY)
