@@ -91,6 +91,16 @@ MASKS: tuple[tuple[re.Pattern[str], str, str], ...] = (
         "an envelope is named after the process of its hook",
     ),
     (
+        re.compile(r"(\d{8}T\d{6}\.\d{3}-[a-h]?\d+-)[a-z]{4}\b"),
+        r"\1····",
+        "a machine's letters in its stamps are random",
+    ),
+    (
+        re.compile(r'(?<="letters":")[a-z]{4}(?=")|(?<="inode":)\d+|(?<="system":")[0-9a-f]{16}(?=")'),
+        "·",
+        "a machine's letters are random, and known again by an inode and the system's id",
+    ),
+    (
         re.compile(r'("seconds": )[\d.]+'),
         r"\1·",
         "how long `index` took",

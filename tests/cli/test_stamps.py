@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import tarfile
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -34,13 +35,13 @@ class Person:
     """One person's machine: a clone, a home, and a clock that may be wrong."""
 
     def __init__(self, holdfast: Holdfast, repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._holdfast, self.repo, self._home, self._monkeypatch = holdfast, repo, home, monkeypatch
+        self._holdfast, self.repo, self.home, self._monkeypatch = holdfast, repo, home, monkeypatch
         self.off = timedelta()
 
     def __call__(self, *arguments: str | Path, check: int | None = 0) -> Any:
         now = datetime.now(UTC) + self.off
         self._monkeypatch.setattr(Machine, "now", staticmethod(lambda: now))
-        return self._holdfast(*arguments, cwd=self.repo, env={"HOLDFAST_HOME": str(self._home)}, check=check)
+        return self._holdfast(*arguments, cwd=self.repo, env={"HOLDFAST_HOME": str(self.home)}, check=check)
 
     def row(self, session: str = SESSION) -> Any:
         (row,) = [row for row in self("ledger", "list", "--json").json() if row["session"] == session]
@@ -308,3 +309,74 @@ def test_a_clock_that_ran_ahead_is_reported_and_put_back_on_request(ada: Person)
     assert "ahead of its clock" not in ada("doctor").stdout
     ada("ledger", "add", "--session", "another", "--outcome", "done")
     assert parse_stamp(ada.row("another")["clock"]) < Stamp.of_time(IN_2099)
+
+
+def test_sixteen_processes_that_amend_one_session_lose_no_row_and_share_no_stamp(
+    ada: Person, home: Path
+) -> None:
+    words = [sys.executable, "-m", "holdfast", "ledger", "add", "--session", SESSION, "--tasks"]
+    ada("ledger", "add", "--session", SESSION, "--tasks", "0")
+    env = {**os.environ, "HOLDFAST_HOME": str(ada.home)}
+    writers = [subprocess.Popen([*words, str(n)], cwd=ada.repo, env=env) for n in range(1, 17)]
+    assert [writer.wait() for writer in writers] == [0] * 16
+    rows = parse_ledger((ada.repo / ".holdfast" / "ledger.md").read_bytes(), "ledger.md").entries
+    stamps = {parse_stamp(row.clock or ""): row.tasks for row in rows}
+    assert len(rows) == len(stamps) == 17
+    assert ada.row()["tasks"] == stamps[max(stamps)]
+
+
+# --- statements ----------------------------------------------------------------------------------------
+
+
+def texts_of(person: Person) -> str:
+    """All memory files but the ledger."""
+    paths = sorted(path for path in (person.home / "projects").rglob("*.md") if path.name != "ledger.md")
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths if "history" not in path.parts)
+
+
+def test_an_answer_given_after_the_clock_was_put_back_is_the_later_one(ada: Person) -> None:
+    ada("ask", "Which region do we deploy to?")
+    ada("answer", "Which region do we deploy to?", "eu-west-1")
+    ada.off = -timedelta(days=100)
+    ada("answer", "Which region do we deploy to?", "us-east-2")
+    (question,) = ada("questions", "--json").json()
+    assert question["answer"] == "us-east-2"
+    assert question["answered_at"] >= question["at"]
+    today = datetime.now(UTC).strftime("%Y-%m-%d")
+    assert question["answered_at"].startswith(today), "not a hundred days ago"
+
+
+def test_what_an_archive_says_of_2099_is_as_old_as_its_arrival(
+    ada: Person,
+    holdfast: Holdfast,
+    tmp_path: Path,
+    make_repo: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ada.off = IN_2099 - datetime.now(UTC)
+    ada("decide", "Receipts are sent as PDF", "--because", "the law")
+    ada("fact", "add", "the port is 8080", "--evidence", "ss -ltn")
+    ada("ask", "Who owns the DNS zone?")
+    ada("todo", "add", "Print the receipts")
+    assert "2099" in texts_of(ada)
+    ada.off = timedelta()
+    ada("export", tmp_path / "memory.tar.gz")
+    bob = Person(holdfast, make_repo("bobs"), tmp_path / "home-of-bob", monkeypatch)
+    bob.off = timedelta(days=2)  # what is said here after the archive was made stays the later one
+    bob("decide", "Invoices are sent as PDF", "--because", "the law")
+    bob("restore", tmp_path / "memory.tar.gz", "--merge")
+    said = texts_of(bob)
+    assert "Receipts are sent as PDF" in said and "8080" in said and "DNS zone" in said
+    assert "2099" not in said
+    at = {row["text"]: row["at"] for row in bob("decide", "--list", "--json").json()}
+    assert at["Receipts are sent as PDF"] < at["Invoices are sent as PDF"]
+
+
+def test_a_date_of_2099_that_is_in_a_file_already_is_clamped_when_the_file_is_written(ada: Person) -> None:
+    ada("fact", "add", "the port is 8080", "--evidence", "ss -ltn")
+    (path,) = (ada.home / "projects").rglob("reference.md")
+    year = str(datetime.now(UTC).year)
+    path.write_text(path.read_text(encoding="utf-8").replace(f"{year}-", "2099-"), encoding="utf-8")
+    ada("fact", "add", "the database is called shop", "--evidence", "psql -l")
+    assert "2099" not in path.read_text(encoding="utf-8")
+    assert "8080" in path.read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import tarfile
 import time
@@ -64,6 +65,39 @@ def test_a_new_session_comes_on_top_and_past_bytes_and_hand_edits_stay(machine: 
     assert "print the gift card's balance" in machine.holdfast("resume").out
     machine.holdfast("import", "--quiet")
     assert {path: path.read_bytes() for path in before} == after, "a second import adds nothing"
+
+
+@pytest.mark.promise("U9", "L5")
+def test_a_row_that_0_1_0_recorded_in_2099_no_longer_wins_for_ever(machine: Machine) -> None:
+    """It is left as it is and clamped once more; rows of before are ordered as they were."""
+    ledger = machine.memory / "ledger.md"
+    before, sessions = ledger.read_bytes(), machine.sessions()
+    head, row = _last_row(ledger)
+    assert head[-1] == "Recorded", "0.1.0 has no stamps"
+    row[head.index("Recorded")], row[head.index("Outcome")] = "2099-01-01T00:00:00Z", "failed"
+    ledger.write_bytes(before + f"| {' | '.join(row)} |\n".encode())
+    session, bad = row[0], ledger.read_bytes()
+    write(new_story(machine, "claude-code"), machine.home)
+    machine.holdfast("import", "--quiet")
+    assert ledger.read_bytes().startswith(bad)
+    doctor = json.loads(machine.holdfast("doctor", "--json").out)
+    assert [(row["session"], row["claimed"]) for row in doctor["clamped_rows"]] == [
+        (session, "2099-01-01T00:00:00Z")
+    ]
+    assert not doctor["clamped_rows"][0]["used"].startswith("2099")
+    machine.holdfast("ledger", "add", "--session", session, "--outcome", "done", "--goal", "corrected")
+    rows = {row["session"]: row for row in json.loads(machine.holdfast("ledger", "--json").out)}
+    assert rows[session]["outcome"] == "done" and rows.keys() == {*sessions, "after-the-upgrade"}
+    after = ledger.read_bytes()
+    machine.holdfast("import", "--quiet")
+    assert ledger.read_bytes() == after
+
+
+def _last_row(ledger: Path) -> tuple[list[str], list[str]]:
+    """The header and the last row, in cells."""
+    rows = [line for line in ledger.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in rows]
+    return next(row for row in cells[::-1] if row[0] == "Session"), cells[-1]
 
 
 @pytest.mark.promise("U9")

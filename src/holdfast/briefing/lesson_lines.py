@@ -27,7 +27,7 @@ from holdfast.hooks.lesson_lines import ANYTHING, ONE_WORD
 from holdfast.language.command_words import purpose_of
 from holdfast.lessons.choices import Record
 from holdfast.lessons.commands import STUMBLES, by_worth, purpose_named
-from holdfast.lessons.fingerprint import Stamp, check, places_of
+from holdfast.lessons.fingerprint import PlaceStamp, check, places_of
 from holdfast.lessons.fingerprint_content import FileStat
 from holdfast.lessons.states import ActiveLesson, counting, known_stamps, lesson_store, looked_at
 from holdfast.lessons.store import Shelf
@@ -225,7 +225,7 @@ def reason_of(rule: Rule) -> str:
 
 
 def _places(
-    project: Project, lesson: Lesson, record: Record, stamps: dict[str, Stamp]
+    project: Project, lesson: Lesson, record: Record, stamps: dict[str, PlaceStamp]
 ) -> tuple[FileStat, ...] | None:
     """The files to check whether a lesson still holds; empty if it depends on none, None if stat cannot decide."""
     if not lesson.fingerprint:

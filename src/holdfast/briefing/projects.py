@@ -75,7 +75,7 @@ def memory_of(machine: Machine, project: Project, name: str = "") -> MemoryStore
     """The memory of the checked-out branch's project, or of the named one."""
     chosen = safe_name(name) if name else naming(machine, project).of_branch(branch_of(project.root))
     # All changes through one store are undone together (holdfast undo).
-    return MemoryStore(project, chosen, clock=lambda: machine.now().timestamp(), group=new_group())
+    return MemoryStore(project, chosen, clock=machine.clock.seconds, group=new_group())
 
 
 class ProjectSeen(Struct, frozen=True, kw_only=True):

@@ -263,8 +263,8 @@ class _Restoring:
         transplant.write_sources(stage, before.sources)
         files.make_private(stage / "memory")
         target, source = (transplant.at(self.project, folder / "memory") for folder in (stage, incoming))
-        title, group, now = self.project.title, new_group(), self.machine.now().timestamp()
-        union = Union(target, source, (title, self.manifest.title), group, now)
+        title, group, now = self.project.title, new_group(), self.machine.clock.seconds()
+        union = Union(target, source, (title, self.manifest.title), group, now, self._bound / 1000)
         self.added = union.run([incoming / SHARED_LEDGER, stage / SHARED_LEDGER])
         if self.added.total:  # current.md summarises the other files
             rewrite_current(MemoryStore(target, title, lambda: now, group), {}, now, REASON)

@@ -68,7 +68,7 @@ def remember(
     names = naming(machine, project)
     for record in ordered:
         groups.setdefault(names.of_session(record), []).append(record)
-    now, group_name, meaning = machine.now().timestamp(), new_group(), Meanings()
+    now, group_name, meaning = machine.clock.seconds(), new_group(), Meanings()
     if ended:
         for name, group in groups.items():
             store = MemoryStore(project, name, clock=lambda: now, group=group_name)

@@ -29,6 +29,7 @@ from holdfast.memory.reference import Reference
 from holdfast.memory.store import MemoryStore
 from holdfast.model.events import DistilledSession
 from holdfast.model.memory import Decision, Fact, Question
+from holdfast.model.times import no_later_than
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.bundle import canonical_files
 from holdfast.store.denied import Denied
@@ -64,10 +65,12 @@ class Added(Struct, kw_only=True):
 class Union:
     """Merges `there` into `here`. Both are copies that no other process writes."""
 
-    def __init__(self, here: Project, there: Project, titles: tuple[str, str], group: str, at: float) -> None:
+    def __init__(
+        self, here: Project, there: Project, titles: tuple[str, str], group: str, at: float, made: float
+    ) -> None:
         self.here, self.there = here, there
         self._title_here, self._title_there = titles
-        self._group, self._at = group, at
+        self._group, self._at, self._made = group, at, made
         self.added = Added()
         self._denied = Denied(here.memory)
         self._forgotten = set(self._denied.sessions)
@@ -291,7 +294,8 @@ class Union:
         return self._denied.ids | ours.dismissed()
 
     def _strip(self, value: T) -> T:
-        """The value without texts that were forgotten here."""
+        """The value without texts that were forgotten here, and no later than the other memory was packed."""
+        value = no_later_than(value, self._made)
         if not self._denied.texts:
             return value
         return msgspec.convert(_map_texts(msgspec.to_builtins(value), self._denied.strip), type(value))

@@ -115,20 +115,31 @@ def latest_rows(
         if (first := rows.setdefault(session, row)) != row:
             repeated.setdefault(session, [first]).append(row)
     for session, places in repeated.items():
-        # One machine may have clamped a row and another not: the lowest stamp of a row is its stamp.
-        lowest: dict[RowKey, Stamp] = {}
-        for row in places:
-            key = row_key(session, clocks[row], recorded[row], outcomes[row])
-            used = used_stamp(clocks[row], recorded[row])
-            lowest[key] = min(used, lowest.get(key, used))
+        cells = [clocks[row] or "" for row in places]
+        stamps: Sequence[Stamp] = ()
+        if any(cells):  # else the times of recording are the stamps
+            stamps = [used_stamp(clocks[row], recorded[row]) for row in places]
+            if any(_BELOW in cell for cell in cells):
+                stamps = _lowest(
+                    [row_key("", clocks[row], recorded[row], outcomes[row]) for row in places], stamps
+                )
         rows[session] = max(
             (
-                lowest[key := row_key(session, clocks[row], recorded[row], outcomes[row])],
-                recorded[row] or LONG_AGO,
-                (key[1], outcomes[row] or "") if clocks[row] or recorded[row] else ("", ""),
+                stamps[place] if stamps else NEVER,
+                moment or LONG_AGO,
+                (_claim(cell), outcomes[row] or "") if cell or moment else ("", ""),
                 row,
             )
-            for row in places
+            for place, (row, cell) in enumerate(zip(places, cells, strict=True))
+            for moment in (recorded[row],)
         )[-1]
     gone = set(compress(sessions, [outcome == FORGOTTEN for outcome in outcomes]))
     return [row for session, row in rows.items() if session not in gone]
+
+
+def _lowest(keys: Sequence[RowKey], stamps: Sequence[Stamp]) -> list[Stamp]:
+    """For each copy of a row the lowest stamp of all: one machine may have clamped the row and another not."""
+    lowest: dict[RowKey, Stamp] = {}
+    for key, stamp in zip(keys, stamps, strict=True):
+        lowest[key] = min(stamp, lowest.get(key, stamp))
+    return [lowest[key] for key in keys]

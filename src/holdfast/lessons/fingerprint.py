@@ -112,7 +112,7 @@ def place_of(root: str, path: str) -> str:
     return full
 
 
-class Stamp(Struct, frozen=True):
+class PlaceStamp(Struct, frozen=True):
     """A digest, and the files (path, size, mtime_ns) that show whether it is still valid."""
 
     digest: str
@@ -161,13 +161,13 @@ class Checked(Struct, frozen=True):
     """A verdict for each fingerprint, in order, and the stamps for the next check (derived data, may be lost)."""
 
     verdicts: tuple[Verdict, ...]
-    stamps: dict[str, Stamp]
+    stamps: dict[str, PlaceStamp]
 
 
 def check(
     root: str | os.PathLike[str],
     fingerprints: Iterable[Fingerprint],
-    stamps: Mapping[str, Stamp] | None = None,
+    stamps: Mapping[str, PlaceStamp] | None = None,
     *,
     now: float | None = None,
     clean: Callable[[str], str] | None = None,
@@ -178,7 +178,7 @@ def check(
     """
     look = _Look(os.path.realpath(root), stamps or {}, now, clean)
     verdicts: list[Verdict] = []
-    kept: dict[str, Stamp] = {}
+    kept: dict[str, PlaceStamp] = {}
     judged: dict[tuple[str, str], Verdict] = {}
     stat, base, known = os.stat, look.root + "/", look.stamps
     for item in fingerprints:
@@ -214,7 +214,7 @@ def take(root: str | os.PathLike[str], target: str) -> Fingerprint | Missing | U
 
 
 def places_of(
-    fingerprints: Iterable[Fingerprint], stamps: Mapping[str, Stamp]
+    fingerprints: Iterable[Fingerprint], stamps: Mapping[str, PlaceStamp]
 ) -> tuple[FileStat, ...] | None:
     """Return the files that a hook stats: while they are unchanged, the lesson applies. None if stat is not enough."""
     rows: dict[str, FileStat] = {}
@@ -230,7 +230,11 @@ class _Look:
     """One check of a repository: each file is parsed once, for any number of fields."""
 
     def __init__(
-        self, root: str, stamps: Mapping[str, Stamp], now: float | None, clean: Callable[[str], str] | None
+        self,
+        root: str,
+        stamps: Mapping[str, PlaceStamp],
+        now: float | None,
+        clean: Callable[[str], str] | None,
     ) -> None:
         self.root = root
         self.stamps = stamps
@@ -239,7 +243,7 @@ class _Look:
         self._parsed: dict[str, Any] = {}
         self._renames = Renames(root)
 
-    def judge(self, item: Fingerprint, kept: dict[str, Stamp]) -> Verdict:
+    def judge(self, item: Fingerprint, kept: dict[str, PlaceStamp]) -> Verdict:
         try:
             target = parse_target(item.target)
             stamp = self._stamp(target)
@@ -253,7 +257,7 @@ class _Look:
             return Unreadable(item.target, f"cannot be read: {type(error).__name__}")
         before = self.stamps.get(item.target)
         if item.digest == PRESENT:
-            stamp = Stamp(PRESENT, stamp.places)
+            stamp = PlaceStamp(PRESENT, stamp.places)
         if item.digest in ("", stamp.digest):
             latest = None if self._now is None else self._now * 1_000_000_000 - RACY_NS
             settled = latest is None or all(place[2] < latest for place in stamp.places)
@@ -266,12 +270,12 @@ class _Look:
         what = f"{old} → {new}" if old and new else f"now {new}" if new else ""
         return Changed(item.target, stamp.digest, what)
 
-    def _stamp(self, target: Target) -> Stamp:
+    def _stamp(self, target: Target) -> PlaceStamp:
         """Return the current stamp. Raises FileNotFoundError if the target is missing, LookupError if the field is."""
         if target.kind == "glob":
             place_of(self.root, content.fixed_part(target.path))
             digest, places = content.digest_glob(self.root, target.path)
-            return Stamp(digest, tuple(places))
+            return PlaceStamp(digest, tuple(places))
         full = place_of(self.root, target.path)
         try:
             place = content.stat_of(self.root, target.path)
@@ -280,18 +284,18 @@ class _Look:
         if target.kind == "field":
             return self._field(target, full, place)
         if os.path.isdir(full):
-            return Stamp(content.digest_folder(full), (place,))
+            return PlaceStamp(content.digest_folder(full), (place,))
         if target.kind == "folder":
             raise FileNotFoundError(target.path)
-        return Stamp(content.digest_file(full), (place,))
+        return PlaceStamp(content.digest_file(full), (place,))
 
-    def _field(self, target: Target, full: str, place: FileStat) -> Stamp:
+    def _field(self, target: Target, full: str, place: FileStat) -> PlaceStamp:
         if target.path not in self._parsed:
             data = content.read_regular(full, content.MOST_FIELD_BYTES)
             self._parsed[target.path] = content.parse_fields(os.path.basename(target.path), data)
         value = content.find_field(self._parsed[target.path], target.keys)
         quoted = self._clean(content.quotable(value)) if self._clean else ""
-        return Stamp(content.digest_of(content.canonical(value)), (place,), quoted)
+        return PlaceStamp(content.digest_of(content.canonical(value)), (place,), quoted)
 
     def _gone(self, item: Fingerprint, target: Target) -> Verdict:
         if target.kind == "glob":

@@ -17,7 +17,7 @@ from holdfast.core.errors import StoreError
 from holdfast.core.fence import imitates
 from holdfast.core.place import is_checkout
 from holdfast.lessons.choices import Payback, Record
-from holdfast.lessons.fingerprint import Changed, Checked, Missing, Renamed, Same, Stamp, Verdict, check
+from holdfast.lessons.fingerprint import Changed, Checked, Missing, PlaceStamp, Renamed, Same, Verdict, check
 from holdfast.lessons.proposals import Place, Proposed, united
 from holdfast.lessons.store import LessonStore, Shelf, StoredLesson
 from holdfast.model.lesson import Fingerprint, Lesson, Scope, State
@@ -27,7 +27,7 @@ from holdfast.store.snapshots import keep_snapshot
 from holdfast.store.versions import new_group
 
 MOST_STAMPS = 5_000
-_STAMPS = msgspec.json.Decoder(dict[str, Stamp])
+_STAMPS = msgspec.json.Decoder(dict[str, PlaceStamp])
 _DAY_S = 86_400.0
 _OFTEN_ENOUGH = 10  # injected this often, a lesson has had its chance
 # Corrections are excluded: they are text, perhaps pasted.
@@ -224,7 +224,7 @@ def check_fingerprints(machine: Machine, project: Project, fingerprints: Iterabl
     return checked
 
 
-def known_stamps(project: Project) -> dict[str, Stamp]:
+def known_stamps(project: Project) -> dict[str, PlaceStamp]:
     try:
         return _STAMPS.decode(files.read(project.memory / _file_name(project)) or b"{}")
     except (StoreError, OSError, msgspec.MsgspecError, UnicodeDecodeError):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -37,6 +36,7 @@ from holdfast.memory.session_log import (
 )
 from holdfast.model.memory import Decision, LogEntry, Question
 from holdfast.model.times import no_later_than
+from holdfast.store.clock import clock_of
 from holdfast.store.denied import Denied
 from holdfast.store.json_files import encode_json_lines, read_json_lines
 from holdfast.store.line_grammar import id_of_line
@@ -88,11 +88,11 @@ class MemoryStore:
     """
 
     def __init__(
-        self, project: Project, name: str, clock: Callable[[], float] = time.time, group: str = ""
+        self, project: Project, name: str, clock: Callable[[], float] | None = None, group: str = ""
     ) -> None:
         self.project = project
         self.name = safe_name(name)
-        self._clock = clock
+        self._clock = clock or clock_of(project.memory).seconds
         self._group = group
         self._root = project.memory
         self._folder = self._root / "projects" / self.name

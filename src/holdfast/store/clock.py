@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
@@ -90,6 +90,10 @@ class MachineClock:
         """The wall time in milliseconds, and never less than that of the last stamp. Writes nothing."""
         return max(self._wall_ms(), self._last().wall)
 
+    def seconds(self) -> float:
+        """The same in seconds, as memory files have it."""
+        return self.now() / 1000
+
     def tick(self, seen: Iterable[Stamp] = ()) -> Stamp:
         """A new stamp, later than all of this machine and those that were seen."""
         letters = self.letters
@@ -127,6 +131,11 @@ class MachineClock:
 
     def _write_last(self, held: Held, stamp: Stamp) -> None:
         files.replace_held(held, self._home / "clock", f"{stamp}\n".encode(), files.ANYTHING)
+
+
+def clock_of(memory: Path) -> MachineClock:
+    """The clock of the machine that holds this memory, for those who know nothing else of it."""
+    return MachineClock(memory.parent.parent, lambda: datetime.now(UTC))
 
 
 def _system() -> str:
