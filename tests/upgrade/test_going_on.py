@@ -77,7 +77,8 @@ def test_a_row_that_0_1_0_recorded_in_2099_no_longer_wins_for_ever(machine: Mach
     row[head.index("Recorded")], row[head.index("Outcome")] = "2099-01-01T00:00:00Z", "failed"
     ledger.write_bytes(before + f"| {' | '.join(row)} |\n".encode())
     session, bad = row[0], ledger.read_bytes()
-    write(new_story(machine, "claude-code"), machine.home)
+    story = new_story(machine, "claude-code")
+    write(story, machine.home)
     machine.holdfast("import", "--quiet")
     assert ledger.read_bytes().startswith(bad)
     doctor = json.loads(machine.holdfast("doctor", "--json").out)
@@ -87,7 +88,7 @@ def test_a_row_that_0_1_0_recorded_in_2099_no_longer_wins_for_ever(machine: Mach
     assert not doctor["clamped_rows"][0]["used"].startswith("2099")
     machine.holdfast("ledger", "add", "--session", session, "--outcome", "done", "--goal", "corrected")
     rows = {row["session"]: row for row in json.loads(machine.holdfast("ledger", "--json").out)}
-    assert rows[session]["outcome"] == "done" and rows.keys() == {*sessions, "after-the-upgrade"}
+    assert rows[session]["outcome"] == "done" and rows.keys() == {*sessions, story.session}
     after = ledger.read_bytes()
     machine.holdfast("import", "--quiet")
     assert ledger.read_bytes() == after

@@ -61,8 +61,8 @@ def check_stamps(machine: Machine, project: Project) -> Iterator[tuple[str, str]
     read = ledger.read()
     for row, line in zip(read.entries, read.lines, strict=True):
         if not is_readable(row.clock):
-            what = "its Clock cell is no stamp, so Recorded orders it"
-            yield "problem", f"{_place(row.session, line)}: {what}. Empty the cell, or restore it."
+            what = f"the Clock cell of session {row.session} is no stamp, so Recorded orders the row"
+            yield "problem", f"{_place(line)}: {what}. Empty the cell, or restore it."
     rows = _clamped(read, machine.clock)
     for clamped in rows[:MOST_SHOWN]:
         yield "note", _message(clamped)
@@ -75,18 +75,18 @@ def check_stamps(machine: Machine, project: Project) -> Iterator[tuple[str, str]
 
 
 def _message(row: ClampedRow) -> str:
-    claim = f"{_place(row.session, row.line)}: claims to be from {_readable(row.claimed)}"
+    claim = f"{_place(row.line)}: the row of session {row.session} claims to be from {_readable(row.claimed)}"
     if row.used is None:
         return (
             f"{claim}, which is in the future. The next holdfast import sets it to the time of that import."
         )
-    used = f"which was in the future when it came in; {_readable(row.used)} is used"
-    fix = f"holdfast ledger add --session {row.session} writes a row that counts instead"
-    return f"{claim}, {used}. Check the clock of the machine that wrote it; {fix}."
+    used = f"but it was here before. It counts as written at {_readable(row.used)}"
+    fix = f"To replace the row: holdfast ledger add --session {row.session}"
+    return f"{claim}, {used}. Check the clock of the machine that wrote it. {fix}"
 
 
-def _place(session: str, line: int) -> str:
-    return f"ledger.md{f':{line}' if line else ''}: session {session}"
+def _place(line: int) -> str:
+    return f"ledger.md:{line}" if line else "ledger.md"
 
 
 def _readable(time: str) -> str:
