@@ -9,7 +9,7 @@ READY := $(VENV)/.holdfast-setup
 PYTEST_ARGS ?= -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test e2e fuzz bench score docs clean
+.PHONY: help setup run test e2e fuzz bench score faults docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
@@ -60,6 +60,10 @@ bench: setup ## measure; prints JSON lines {name, value, unit, bound, ok}
 # A part: make score ARGS="--only told,hooks". The other rows keep their last figures, with their commits.
 score: setup ## measure whether it got better; writes docs/research/score.md
 	@$(BIN)/python scripts/score.py $(ARGS)
+
+# Two processes and about a quarter of an hour on an idle machine; a sample: make faults ARGS="--points 20".
+faults: setup ## commands on a disk that fails, is killed or loses power; prints what was violated
+	@$(BIN)/python -m scripts.fault_rig $(ARGS)
 
 docs: setup ## write the generated pages of docs/ again
 	@$(BIN)/python scripts/generate_docs.py

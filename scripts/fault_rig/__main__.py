@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -31,7 +30,6 @@ if str(ROOT) not in sys.path:
 from scripts.fault_rig import shim  # noqa: E402
 from scripts.fault_rig.trials import Result, totals  # noqa: E402
 
-_VARIES = re.compile(r"[0-9a-f]{6,}|\d+")
 POINTS = 185
 OUT = ROOT / "bench" / "out" / "faults.json"
 
@@ -66,7 +64,9 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="scripts.fault_rig", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="scripts.fault_rig", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--points", type=int, default=POINTS, help="points for each scenario")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--seed", type=int, default=0)
@@ -78,7 +78,13 @@ def _options() -> argparse.Namespace:
 
 
 def run(
-    *, points: int, jobs: int = 1, seed: int = 0, scenarios: Iterable[str] = (), only: str = "", tell: Any = None
+    *,
+    points: int,
+    jobs: int = 1,
+    seed: int = 0,
+    scenarios: Iterable[str] = (),
+    only: str = "",
+    tell: Any = None,
 ) -> tuple[list[Result], list[str]]:
     """All results, and why some scenarios could not be tried."""
     kills, losses = round(points * 0.2), round(points * 0.22)
@@ -159,7 +165,9 @@ def _table(results: Iterable[Result]) -> list[str]:
     sums = {column: sum(row[column] for row in table.values()) for column in columns}
     lines.append(f"{'all':<20}" + "".join(f"{sums[column]:>12,}" for column in columns))
     lines += ["", f"{'fault':<40}{'points':>12}{'violated':>12}"]
-    lines += [f"{name:<40}{row['points']:>12,}{row['violated']:>12,}" for name, row in by_fault(results).items()]
+    lines += [
+        f"{name:<40}{row['points']:>12,}{row['violated']:>12,}" for name, row in by_fault(results).items()
+    ]
     return [*lines, ""]
 
 
@@ -168,7 +176,7 @@ def _show_violations(results: Iterable[Result], most: int, *, everything: bool) 
     kinds: dict[str, list[Result]] = {}
     for result in violated:
         for violation in result.violations[:1]:
-            kinds.setdefault(_VARIES.sub("#", violation)[:110], []).append(result)
+            kinds.setdefault(shim.without_chance(violation)[:110], []).append(result)
     for violation, some in sorted(kinds.items(), key=lambda item: -len(item[1])):
         print(f"{len(some):>5} × {violation}")
     for result in violated[:most]:

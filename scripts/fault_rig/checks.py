@@ -48,7 +48,11 @@ def _memory_files(world: World) -> Iterator[tuple[str, Path]]:
     for base in sorted(world.root.glob("*/.holdfast")):
         for path in sorted(base.rglob("*")):
             name = str(path.relative_to(world.root))
-            if path.is_file() and not path.is_symlink() and not _DERIVED.search(name.split(".holdfast/", 1)[1]):
+            if (
+                path.is_file()
+                and not path.is_symlink()
+                and not _DERIVED.search(name.split(".holdfast/", 1)[1])
+            ):
                 yield name, path
     for path in world.home.glob(".claude*"):
         if path.is_file():
@@ -61,11 +65,17 @@ def _memory_files(world: World) -> Iterator[tuple[str, Path]]:
 def view(world: World) -> dict[str, str]:
     """The canonical files by name, without moments."""
     moments = _moments()
-    return {
+    files = {
         name: normal(path.read_bytes().decode("utf-8", "surrogateescape"), moments)
         for name, path in _memory_files(world)
         if not name.endswith("/session.json")  # of a scan, which looks again later
     }
+    for name, text in files.items():
+        if name.endswith(
+            "/switches.json"
+        ):  # a disk that was laid out again has other inodes, which are added
+            files[name] = "\n".join(dict.fromkeys(text.splitlines()))
+    return files
 
 
 def names(world: World) -> set[str]:
@@ -88,7 +98,9 @@ def state(world: World) -> str:
                 continue
             data = os.readlink(path).encode() if os.path.islink(path) else Path(path).read_bytes()
             if b"\0" not in data:
-                data = normal(data.decode("utf-8", "surrogateescape"), moments).encode("utf-8", "surrogateescape")
+                data = normal(data.decode("utf-8", "surrogateescape"), moments).encode(
+                    "utf-8", "surrogateescape"
+                )
             shown = _RANDOM.sub("#", os.path.relpath(path, world.root))
             digest.update(f"{shown} {len(data)} ".encode() + data)
         digest.update(f"{_RANDOM.sub('#', os.path.relpath(folder, world.root))}/".encode())
@@ -195,7 +207,11 @@ def _difference(wanted: str | None, now: str | None) -> str:
     ours, theirs = wanted.splitlines(), now.splitlines()
     missing = [line for line in ours if line not in theirs][:2]
     added = [line for line in theirs if line not in ours][:2]
-    return f"differs: lacks {missing}, has {added}" if missing or added else "has its lines in another order or twice"
+    return (
+        f"differs: lacks {missing}, has {added}"
+        if missing or added
+        else "has its lines in another order or twice"
+    )
 
 
 def told(scenario: Scenario, ended: Ended) -> Iterator[str]:
@@ -207,6 +223,8 @@ def told(scenario: Scenario, ended: Ended) -> Iterator[str]:
     for stream in (ended.err, ended.out):
         if "Traceback (most recent call last)" in stream:
             yield f"a traceback: {stream.strip().splitlines()[-1]}"
+        if "the output could not be written" in stream:
+            yield "a fault of a file is reported as one of the output"
         if "This is a fault of holdfast" in stream:
             yield f"reported as a fault of holdfast: {stream.strip().splitlines()[-1]}"
     if ended.code not in (0, HUNG) and not ended.was_killed and not scenario.quiet:

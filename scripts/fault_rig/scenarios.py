@@ -56,7 +56,9 @@ def says(*words: str) -> Callable[[World], Work]:
 # --- the machine -----------------------------------------------------------------------------------------
 
 
-def story(world: World, agent: str, name: str, days: float, asked: str, *steps: Run | Edit, said: str) -> Story:
+def story(
+    world: World, agent: str, name: str, days: float, asked: str, *steps: Run | Edit, said: str
+) -> Story:
     return Story(agent, name, _midnight() - days * DAY_S, world.repo, asked, steps, said)
 
 
@@ -119,7 +121,14 @@ def build_today(world: World) -> None:
     _tell(world, *first_sessions(world))
     world.holdfast("import", "--quiet")
     world.holdfast("fact", "add", "The shop listens on port 8080", "--evidence", "listening on :8080")
-    world.holdfast("decide", "Refunds go through the ledger service", "--because", "audits need one place", "--by", "user")
+    world.holdfast(
+        "decide",
+        "Refunds go through the ledger service",
+        "--because",
+        "audits need one place",
+        "--by",
+        "user",
+    )
     world.holdfast("ask", "Which region do we deploy the shop to?")
     world.holdfast("todo", "add", "Rotate the webhook key", "--owner", "user")
     world.holdfast("lessons", "add", "money", "--rule", "refund amounts are whole cents, never floats")
@@ -240,9 +249,7 @@ SCENARIOS = (
         "forget a session", says("forget", "--session", session_of("forget-me"), "--yes"), gone=(FORGOTTEN,)
     ),
     Scenario("forget words", says("forget", "--text", FORGOTTEN, "--yes"), gone=(FORGOTTEN,)),
-    Scenario(
-        "restore in place", says("restore", "{home}/shop.tar.gz", "--replace"), _an_archive, whole=True
-    ),
+    Scenario("restore in place", says("restore", "{home}/shop.tar.gz", "--replace"), _an_archive, whole=True),
     Scenario("restore and merge", says("restore", "{home}/shop.tar.gz", "--merge"), _an_archive),
     Scenario(
         "restore elsewhere",
@@ -259,7 +266,9 @@ SCENARIOS = (
         again=says("export", "{home}/new.tar.gz", "--force"),
     ),
     Scenario("upgrade", says("import", "--quiet"), machine="0.1.0", place="shop"),
-    Scenario("decide", says("decide", "Parcels are weighed twice", "--because", "the carrier does", "--by", "user")),
+    Scenario(
+        "decide", says("decide", "Parcels are weighed twice", "--because", "the carrier does", "--by", "user")
+    ),
     Scenario("handoff", says("handoff", "Print the receipt", "--by", "user")),
     Scenario("fact", says("fact", "add", "The printer is in room 7", "--evidence", "a sign")),
     Scenario("to-do", says("todo", "add", "Order new boxes")),

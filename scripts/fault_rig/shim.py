@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import re
 import shutil
 import struct
 import subprocess
@@ -177,3 +178,11 @@ def faults_at(call: Call) -> Iterator[Fault]:
         yield Fault("kill", KILL_AFTER, at)
     if call.kind in (*CHANGES, "sync", "read"):
         yield Fault("disk gone from here", FAIL_FROM, at, errno.EIO, KINDS)
+
+
+_CHANCE = re.compile(r"[0-9a-f]{8,}|\d+")
+
+
+def without_chance(name: str) -> str:
+    """A file's name without what is drawn by lot: hashes, process numbers, temporary names."""
+    return _CHANCE.sub("#", name)

@@ -5,20 +5,27 @@ from __future__ import annotations
 import json
 import os
 import random
-import re
-from copy import deepcopy
 from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from scripts.fault_rig import checks
 from scripts.fault_rig.power import HOW, Disk, lay_out
 from scripts.fault_rig.scenarios import Scenario
-from scripts.fault_rig.shim import CHANGES, KILL_AFTER, KILL_TORN, Call, Fault, faults_at, read_log
+from scripts.fault_rig.shim import (
+    CHANGES,
+    KILL_AFTER,
+    KILL_TORN,
+    Call,
+    Fault,
+    faults_at,
+    read_log,
+    without_chance,
+)
 from scripts.fault_rig.world import Ended, Saved, World, command, empty
 
 LATER_S = 3600
-_VARIES = re.compile(r"[0-9a-f]{8,}|\d+")
 
 
 @dataclass
@@ -38,7 +45,13 @@ class Result:
 
     @property
     def kind(self) -> str:
-        return "kill" if self.fault.startswith("kill") else "power loss" if self.fault == "power loss" else "error"
+        return (
+            "kill"
+            if self.fault.startswith("kill")
+            else "power loss"
+            if self.fault == "power loss"
+            else "error"
+        )
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -77,7 +90,7 @@ class Trials:
         problems = [*checks.torn(world, tails=False), *checks.still_there(scenario, world)]
         problems += [*checks.told(scenario, self.undisturbed)]
         again = self._again()
-        problems += [f"again: {again.code} {again.err}"] if again is not None and again.code else []
+        problems += [f"again: {again.code} {again.err}"] if again.code else []
         self.finally_ = checks.view(world)
         self.leftovers = checks.names(world)
         self.doctor = self._doctor()
@@ -87,11 +100,14 @@ class Trials:
     def _work(self) -> Any:
         return self.scenario.work(self.world)
 
-    def _again(self) -> Ended | None:
-        """The run after the fault: later, on a sound disk. None where nothing is left to be done."""
-        if not self.scenario.repeats and not list(checks.differing(self.after, checks.view(self.world))):
-            return None
-        work = (self.scenario.again or self.scenario.work)(self.world)
+    def _again(self) -> Ended:
+        """The run after the fault: later, on a sound disk. What is done and must not be repeated is followed by another
+        command."""
+        is_done = not list(checks.differing(self.after, checks.view(self.world)))
+        if is_done and not self.scenario.repeats:
+            work = command("import", "--quiet")
+        else:
+            work = (self.scenario.again or self.scenario.work)(self.world)
         return self.world.run(work, cwd=self.cwd, later_s=LATER_S)
 
     def _doctor(self, *words: str) -> list[str]:
@@ -158,17 +174,18 @@ class Trials:
         world, scenario = self.world, self.scenario
         problems: list[str] = []
         again = self._again()
-        if again is not None:
-            problems += [f"afterwards, {one}" for one in checks.told(scenario, again)]
-            if again.code and not scenario.quiet:
-                problems.append(f"afterwards, it ends with {again.code}: {again.err.strip()[-300:]}")
+        problems += [f"afterwards, {one}" for one in checks.told(scenario, again)]
+        if again.code and not scenario.quiet:
+            problems.append(f"afterwards, it ends with {again.code}: {again.err.strip()[-300:]}")
         final = checks.view(world)
         problems += [f"afterwards, {one}" for one in checks.torn(world, tails=False)]
         problems += [f"afterwards, {one}" for one in checks.differing(self.finally_, final)]
         problems += [f"afterwards, {one}" for one in checks.still_there(scenario, world)]
         problems += [f"left lying about: {name}" for name in sorted(checks.names(world) - self.leftovers)]
         if set(self._doctor()) - set(self.doctor):
-            problems += [f"doctor --fix leaves {one}" for one in self._doctor("--fix") if one not in self.doctor]
+            problems += [
+                f"doctor --fix leaves {one}" for one in self._doctor("--fix") if one not in self.doctor
+            ]
         return problems
 
     # --- which faults ------------------------------------------------------------------------------------
@@ -201,7 +218,7 @@ def _spread(
     sorts: dict[tuple[str, str, str], list[Fault]] = {}
     for fault in faults:
         call = calls[fault.at]
-        sort = fault.name, call.kind, _VARIES.sub("#", os.path.basename(call.path2 or call.path))
+        sort = fault.name, call.kind, without_chance(os.path.basename(call.path2 or call.path))
         sorts.setdefault(sort, []).append(fault)
     piles = list(sorts.values())
     for pile in piles:
@@ -218,7 +235,8 @@ def totals(results: Iterable[Result]) -> dict[str, dict[str, int]]:
     table: dict[str, dict[str, int]] = {}
     for result in results:
         row = table.setdefault(
-            result.scenario, {"points": 0, "error": 0, "kill": 0, "power loss": 0, "not reached": 0, "violated": 0}
+            result.scenario,
+            {"points": 0, "error": 0, "kill": 0, "power loss": 0, "not reached": 0, "violated": 0},
         )
         if result.reached:
             row["points"] += 1

@@ -154,7 +154,9 @@ class World:
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             child = os.fork()
             if not child:
-                self._be_a_process(work, fault, cwd or self.repo, (out, err), log=log, data=data, later_s=later_s)
+                self._be_a_process(
+                    work, fault, cwd or self.repo, (out, err), log=log, data=data, later_s=later_s
+                )
             code = _await(child)
             texts = []
             for stream in (out, err):
@@ -164,7 +166,15 @@ class World:
         return Ended(code, *texts, shared.count, shared.hit, shared.hit_path.decode(errors="replace"))
 
     def _be_a_process(
-        self, work: Callable[[], int], fault: Fault | None, cwd: Path, streams: Any, *, log: bool, data: bool, later_s: int
+        self,
+        work: Callable[[], int],
+        fault: Fault | None,
+        cwd: Path,
+        streams: Any,
+        *,
+        log: bool,
+        data: bool,
+        later_s: int,
     ) -> None:
         code = 70
         try:
@@ -173,9 +183,9 @@ class World:
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             for number, stream in enumerate(streams, 1):
                 os.dup2(stream.fileno(), number)
-            sys.stdin = open(0, encoding="utf-8", closefd=False)
-            sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
-            sys.stderr = open(2, "w", encoding="utf-8", closefd=False)
+            sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
+            sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+            sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
             if later_s:
                 self.shim.set_clock_ahead(later_s)
             self.shim.arm(fault, self.log if log else None, data=data)

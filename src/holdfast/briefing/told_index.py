@@ -14,6 +14,8 @@ from functools import cache
 from operator import mul
 from pathlib import Path
 
+from holdfast.core import files
+from holdfast.core.errors import StoreError
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.stopwords import ENGLISH, OTHER_LANGUAGES
 from holdfast.core.tokens import count_tokens
@@ -161,7 +163,23 @@ def without_pipe(path: Path) -> Path:
 def open_told(memory: Path) -> Iterator[ToldIndex]:
     """The index of a memory, in one write transaction. A damaged file, or one of another format, is made anew."""
     path = memory / NAME
-    without_pipe(path)
+    try:
+        with closing(_opened(without_pipe(path))) as db:
+            try:
+                index = ToldIndex(db)
+                yield index
+                index._count_sources()
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:  # a full disk has ended it already
+                    db.execute("ROLLBACK")
+                raise
+    except sqlite3.Error as error:
+        fix = "Check the disk; the file is derived, and you can delete it"
+        raise StoreError(str(error), where=str(path), fix=fix) from error
+
+
+def _opened(path: Path) -> sqlite3.Connection:
     for attempt in (1, 2):
         db = sqlite3.connect(path, timeout=30, isolation_level=None)
         try:
@@ -172,20 +190,12 @@ def open_told(memory: Path) -> Iterator[ToldIndex]:
             break
         except sqlite3.DatabaseError as error:
             db.close()
-            if attempt == 2 or "locked" in str(error):
+            # An OperationalError is the disk's or another process's: the file itself may be sound.
+            if attempt == 2 or isinstance(error, sqlite3.OperationalError):
                 raise
-            for name in (NAME, f"{NAME}-journal"):
-                (memory / name).unlink(missing_ok=True)
+            files.discard([path, path.with_name(f"{NAME}-journal")])
             _create(path)
-    with closing(db):
-        try:
-            index = ToldIndex(db)
-            yield index
-        except BaseException:
-            db.execute("ROLLBACK")
-            raise
-        index._count_sources()
-        db.execute("COMMIT")
+    return db
 
 
 def is_same_subject(some: set[str], other: set[str], vector: bytes, other_vector: bytes) -> bool:

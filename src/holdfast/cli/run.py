@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from holdfast.cli.options import declare
 from holdfast.cli.output import flat, note, wrap_line
-from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.core.errors import HoldfastError, StoreError, UsageError
 from holdfast.core.patterns import lazy_regex
 from holdfast.store.machine import Machine
 
@@ -35,10 +35,21 @@ def open_missing() -> None:
 
 
 def is_ours(error: BaseException) -> bool:
-    """Whether an error is about a stream: one about a file names it."""
+    """Whether an error is about a stream: one about a file names it, or was raised below the command line."""
     return isinstance(error, BrokenPipeError) or (
-        isinstance(error, OSError) and error.filename is None and error.errno in _UNWRITABLE
+        isinstance(error, OSError)
+        and error.filename is None
+        and error.errno in _UNWRITABLE
+        and _raised_in(error).startswith(("holdfast.cli", "rich.", "argparse"))
     )
+
+
+def _raised_in(error: BaseException) -> str:
+    """The module whose code raised an error."""
+    name, at = "", error.__traceback__
+    while at is not None:
+        name, at = str(at.tb_frame.f_globals.get("__name__", "")), at.tb_next
+    return name
 
 
 def give_up(error: OSError) -> int:
@@ -156,11 +167,30 @@ def run_command(name: str, module: str, about: str, words: Sequence[str]) -> int
             return give_up(error)
         if os.environ.get("HOLDFAST_DEBUG"):
             raise
+        if (refused := _refused(error)) is not None:
+            _complain(refused.line())
+            abandon()
+            return 1
         _complain(
             f"{type(error).__name__}: {error}. This is a fault of holdfast; HOLDFAST_DEBUG=1 shows where."
         )
         abandon()
         return 1
+
+
+def _refused(error: Exception) -> HoldfastError | None:
+    """What the disk or the system refused, where no code on the way has put it into words; None for a fault of ours."""
+    from sqlite3 import OperationalError
+
+    from holdfast.core.files import refusal
+
+    if isinstance(error, OSError) and error.errno is not None:
+        return refusal(error, str(error.filename or ""))
+    if isinstance(error, OperationalError) and "syntax" not in str(error):
+        return StoreError(
+            f"a database cannot be used: {error}", fix="Check the disk, then run holdfast doctor"
+        )
+    return None
 
 
 def complete(commands: Mapping[str, tuple[str, str]]) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import stat
 import sys
 import time
@@ -22,6 +21,7 @@ from holdfast.core import open_files
 from holdfast.core.errors import StoreError
 from holdfast.core.hashes import sha256
 from holdfast.core.sync_folders import new_name_in
+from holdfast.core.temporary_files import drop, sweep, temporary_for
 
 ANYTHING = "anything"
 """For `replace`: overwrite the file whatever it holds now."""
@@ -82,9 +82,14 @@ def explained(path: Path, doing: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        words = (error.strerror or str(error)).lower()
-        cause, fix = _CAUSES.get(error.errno or 0, (words, "Try again, or run holdfast doctor"))
-        raise StoreError(f"cannot {doing}: {cause}", where=str(path), fix=fix) from error
+        raise refusal(error, str(path), f"cannot {doing}: ") from error
+
+
+def refusal(error: OSError, where: str, doing: str = "") -> StoreError:
+    """What the system refused, in words of ours."""
+    words = (error.strerror or str(error)).lower()
+    cause, fix = _CAUSES.get(error.errno or 0, (words, "Try again, or run holdfast doctor"))
+    return StoreError(f"{doing}{cause}", where=where, fix=fix)
 
 
 def _require_regular(mode: int) -> None:
@@ -289,7 +294,7 @@ def append_held(_held: Held, path: Path, data: bytes) -> None:
         try:
             _append(descriptor, data)
         except BaseException:
-            _drop([path] if created else ())
+            drop([path] if created else ())
             raise
         finally:
             open_files.leave(path, _APPEND_FLAGS, descriptor)
@@ -344,13 +349,13 @@ def replace(
 def replace_held(_held: Held, path: Path, data: bytes, expected: str | None) -> None:
     """`replace` for a caller who holds the lock already."""
     with explained(path, "replace"):
-        temporary = _temporary_for(path)
+        temporary = temporary_for(path)
         try:
             mark = _stage(path, temporary, data, expected, alone=True)
             os.replace(temporary, path)
             open_files.remember_written(path, data, mark)
         except BaseException:
-            _drop([temporary])
+            drop([temporary])
             raise
         new_name_in(path.parent)
 
@@ -375,7 +380,7 @@ def replace_all_held(
     try:
         for path, (data, expected) in contents.items():
             with explained(path, "replace"):
-                temporaries[path] = _temporary_for(path)
+                temporaries[path] = temporary_for(path)
                 marks[path] = _stage(path, temporaries[path], data, expected, alone=False)
         for path, temporary in temporaries.items():
             if not (new_may_be_lost and contents[path][1] is None):
@@ -386,7 +391,7 @@ def replace_all_held(
                 os.replace(temporary, path)
                 open_files.remember_written(path, contents[path][0], marks[path])
     except BaseException:
-        _drop(temporaries.values())
+        drop(temporaries.values())
         raise
     for folder in {path.parent for path in contents}:
         with explained(folder, "replace"):
@@ -398,7 +403,7 @@ def _stage(path: Path, temporary: Path, data: bytes, expected: str | None, *, al
     before = _as_expected(path, expected)
     _make_directory(path.parent)
     if alone:
-        _sweep(path)
+        sweep(path)
     return _write_new(temporary, data, before, durable=alone)
 
 
@@ -429,28 +434,6 @@ def _take_after(path: Path, like: os.stat_result) -> None:
         with contextlib.suppress(PermissionError):
             os.chown(path, like.st_uid, like.st_gid)
     os.chmod(path, stat.S_IMODE(like.st_mode))
-
-
-def _temporary_prefix(path: Path) -> str:
-    return f".holdfast-{path.name[:200]}-"
-
-
-def _temporary_for(path: Path) -> Path:
-    return path.with_name(f"{_temporary_prefix(path)}{os.urandom(4).hex()}.tmp")
-
-
-def _drop(leftovers: Iterable[str | Path]) -> None:
-    for leftover in leftovers:
-        with contextlib.suppress(OSError):
-            os.unlink(leftover)
-
-
-def _sweep(path: Path) -> None:
-    """Removes temporary files of dead writers. We hold the lock, so no live process is writing this file."""
-    ours = re.compile(re.escape(_temporary_prefix(path)) + r"[0-9a-f]{8}\.tmp")
-    with os.scandir(path.parent) as entries:
-        stale = [entry.path for entry in entries if ours.fullmatch(entry.name)]
-    _drop(stale)
 
 
 def open_to_read(path: Path) -> BinaryIO | None:
@@ -493,7 +476,12 @@ def _make_directory(path: Path) -> None:
 
 
 def discard(paths: Iterable[Path]) -> None:
-    """Removes files that can be recreated."""
+    """Removes files so that a power cut does not bring them back."""
+    emptied: dict[Path, Path] = {}
     for path in paths:
+        with explained(path, "remove"), contextlib.suppress(FileNotFoundError):
+            path.unlink()
+            emptied[path.parent] = path
+    for folder, path in emptied.items():
         with explained(path, "remove"):
-            path.unlink(missing_ok=True)
+            new_name_in(folder)

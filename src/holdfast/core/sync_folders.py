@@ -52,7 +52,7 @@ def sync_names() -> None:
 
 
 def new_name_in(directory: Path) -> None:
-    """Makes a new name durable, now or at the end of `names_together`."""
+    """Makes a new name durable, or the absence of a removed one, now or at the end of `names_together`."""
     waiting = _waiting.get()
     if waiting is None:
         sync_directory(directory)

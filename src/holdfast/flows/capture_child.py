@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import holdfast.core.light_msgspec  # noqa: F401  # before anything that imports msgspec
@@ -45,20 +46,27 @@ def main(arguments: Sequence[str]) -> int:
         if has_written_on(machine, project) or has_left(project):
             result.add(capture(machine, project))
         for problem in result.problems:
-            trace.log(memory, f"capture: {problem}")
+            _log(memory, problem)
         if machine.settings().extractor != "none":
             from holdfast.flows.extract_lessons import extract_ended
 
             seconds_left = LONGEST_S - (time.monotonic() - began) - RESERVE_S
             for problem in extract_ended(machine, project, result.ended, seconds_left):
-                trace.log(memory, f"capture: {problem}")
+                _log(memory, problem)
     except Exception as error:
-        trace.log(memory, f"capture: {type(error).__name__}: {error}")
+        _log(memory, f"{type(error).__name__}: {error}")
         return 1
     finally:
         watch.cancel()
         save_programs()
     return 0
+
+
+def _log(memory: str, problem: str) -> None:
+    with suppress(
+        OSError
+    ):  # on a disk that takes nothing there is no place to say so; the next capture tries again
+        trace.log(memory, f"capture: {problem}")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from typing import Any
 from holdfast.core import files
 from holdfast.core.errors import StoreError
 from holdfast.core.files import Held
-from holdfast.core.patterns import lazy_regex
+from holdfast.core.temporary_files import is_temporary
 from holdfast.ledger import markdown
 from holdfast.ledger.forgetting import forget_in_ledger
 from holdfast.ledger.store import LedgerStore, refuse_newer
@@ -38,7 +38,6 @@ from holdfast.store.sections import decode_text, encode_text
 from holdfast.store.versions import Versions
 from holdfast.transcripts.kept import KEPT, open_kept
 
-_TEMPORARY = lazy_regex(r"\.holdfast-.*-[0-9a-f]{8}\.tmp")
 _ABANDONED_S = 60.0
 _MARKDOWN: dict[str, Callable[[str, Removal, str], str]] = {
     "current.md": md.forget_in_current,
@@ -126,7 +125,7 @@ class Forgetting:
             return 0
         after, number = self._edit(shown, before)
         if before and not after and kind_of(shown).forget == "lesson":
-            path.unlink(missing_ok=True)
+            files.discard([path])
         elif after != before:
             files.replace_held(held, path, after, files.digest(before))
         return number
@@ -286,13 +285,13 @@ class Forgetting:
 
     def _remove_derived(self) -> None:
         """Removes derived files, and temporary files of crashed writers."""
+        derived = []
         for path, relative in walk_memory(self._root):
             with contextlib.suppress(OSError):
-                abandoned = (
-                    _TEMPORARY.fullmatch(path.name) and time.time() - path.stat().st_mtime > _ABANDONED_S
-                )
+                abandoned = is_temporary(path.name) and time.time() - path.stat().st_mtime > _ABANDONED_S
                 if abandoned or kind_of(relative).forget == "remove":
-                    path.unlink()
+                    derived.append(path)
+        files.discard(derived)
 
 
 def _sessions(data: bytes, path: Path) -> set[str]:

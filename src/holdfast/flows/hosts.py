@@ -71,7 +71,7 @@ class HostFiles:
         record = self.record(path)
         with files.lock(self._lock(path)):
             if files.read(path) == before:
-                path.unlink()
+                files.discard([path])
         _leave(record.made if record is not None else ())
 
     def before(self, path: Path) -> bytes | None:
@@ -105,8 +105,7 @@ class HostFiles:
         return changed_files
 
     def forget(self, path: Path) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            self._record(path).unlink()
+        files.discard([self._record(path)])
 
     def _keep(self, path: Path, entry: Record) -> None:
         files.replace(self._record(path), msgspec.json.encode(entry), self._lock(path), files.ANYTHING)

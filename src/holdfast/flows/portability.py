@@ -104,8 +104,10 @@ def export(
         )
     if path.parent == machine.home / "exports":
         files.make_private(path.parent)
-    with transplant.quiet(project), folders.staging(project.memory) as work:
-        return _write(machine, project, path, version, transplant.take(project, work), force=force)
+    with transplant.quiet(project):
+        folders.sweep(project.memory)
+        with folders.staging(project.memory) as work:
+            return _write(machine, project, path, version, transplant.take(project, work), force=force)
 
 
 def _size(project: Project, names: Iterable[str]) -> int:
@@ -176,7 +178,7 @@ def restore(
     done = not (dry_run and mode != "merge") and transplant.put(
         project, run.build, look=lambda: _look(project, mode)
     )
-    if done:
+    if done or (mode == "merge" and not dry_run):  # an earlier restore may have died before this
         project.prepare()
         refresh(machine, project)
     return Restored(

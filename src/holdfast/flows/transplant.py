@@ -169,7 +169,8 @@ def _move_envelopes(old: Path, new: Path, move: Callable[[Path, Path], object] =
 
 def _finish(project: Project, new: Path) -> None:
     files.make_private(new)
-    os.chmod(new, 0o700)
+    with files.explained(new, "make"):
+        os.chmod(new, 0o700)
     folders.remove(new / "locks")  # left over from building the folder
     if not (new / "format").exists():
         write_sources(new, [Source("format", f"{FORMAT}\n".encode())])
@@ -234,9 +235,7 @@ def shown_of(project: Project) -> list[Path]:
 
 
 def remove_shown(project: Project) -> None:
-    for path in shown_of(project):
-        with files.explained(path, "remove"), contextlib.suppress(FileNotFoundError):
-            path.unlink()
+    files.discard(shown_of(project))
     for root in (project.root, *worktrees(project)):
         with contextlib.suppress(OSError):  # not empty: a shared ledger or a configuration stays
             os.rmdir(root / ".holdfast")

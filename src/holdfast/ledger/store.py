@@ -149,7 +149,7 @@ class ProjectLedger:
         path = self.project.window / "ledger.md"
         with files.lock(self.project.lock("ledger-shared")) as lock:
             if path.is_symlink() or not path.exists():
-                path.unlink(missing_ok=True)
+                files.discard([path])
                 files.replace_held(lock, path, files.read(self.project.ledger) or b"", files.ANYTHING)
         if (shown := self._shown) is not None:
             shown.append(missing_rows(self._own.read().entries, shown.read().entries))
@@ -163,7 +163,7 @@ class ProjectLedger:
             self._own.append(missing_rows(shown.read().entries, self._own.read().entries))
             if LINKS:
                 with files.lock(self.project.lock("ledger-shared")):
-                    shown.path.unlink(missing_ok=True)
+                    files.discard([shown.path])
         self.project.write_ignore_rules(ledger=False)
         self.project.prepare()
 

@@ -101,7 +101,7 @@ class LessonForgetting:
                     continue
                 after, number = self._counted(path, before)
                 if not after:
-                    path.unlink(missing_ok=True)
+                    files.discard([path])
                 elif after != before:
                     files.replace_held(held, path, after, files.digest(before))
             report(shown, number)

@@ -401,7 +401,7 @@ class LessonStore:
         for path, (before, after) in edits.items():
             if after is None:
                 _refuse_changed(path, before)
-                path.unlink(missing_ok=True)
+                files.discard([path])
 
     def _put_record(self, held: Held, before: Record, after: Record) -> None:
         if after != before:

@@ -302,7 +302,7 @@ class MemoryStore:
         if after is not None:
             files.replace_held(held, path, after, files.digest(before))
         elif files.read(path) == before:
-            path.unlink(missing_ok=True)
+            files.discard([path])
         else:
             raise files.Conflict("it was changed by someone else meanwhile", where=str(path))
         return True

@@ -6,7 +6,6 @@ written, and the reader stops where the manifest does, so that nothing unpacks t
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import io
 import os
@@ -27,6 +26,7 @@ from holdfast.core.hashes import sha256
 from holdfast.core.names import safe_name
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.sync_folders import sync_directory
+from holdfast.core.temporary_files import drop, sweep_abandoned, temporary_for
 from holdfast.guard.hidden_text import has_hidden
 from holdfast.store.json_files import encode_json
 from holdfast.store.memory_files import kind_of, walk_memory
@@ -318,7 +318,8 @@ def write_bundle(path: Path, manifest: Manifest, sources: Sequence[Source], *, f
     """
     if not force and os.path.lexists(path):
         raise already_exists(path)
-    temporary = path.with_name(f".holdfast-{path.name[:200]}-{os.urandom(4).hex()}.tmp")
+    sweep_abandoned(path.parent)
+    temporary = temporary_for(path)
     try:
         with files.explained(path, "write"):
             with files.open_new(temporary, 0o600) as file:
@@ -327,10 +328,10 @@ def write_bundle(path: Path, manifest: Manifest, sources: Sequence[Source], *, f
                 size = file.tell()
             check_bundle(temporary)
             _move_into_place(temporary, path, force=force)
-            sync_directory(path.parent)
     finally:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
+        drop([temporary])
+    with files.explained(path, "write"):
+        sync_directory(path.parent)
     return size
 
 

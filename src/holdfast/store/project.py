@@ -21,6 +21,7 @@ from holdfast.core.hashes import blake2b
 from holdfast.core.names import as_name
 from holdfast.core.place import checkout_at, find_checkout, is_identity, locate
 from holdfast.core.reading import small_text
+from holdfast.core.temporary_files import sweep_abandoned
 
 FORMAT = 1
 LINKS = os.name != "nt"  # on Windows links need a privilege, and the ledger is a plain file in the window
@@ -141,6 +142,8 @@ class Project(Struct, frozen=True):
         require_format(self)
         for folder in (self.memory.parent.parent, self.memory.parent, self.memory):
             files.make_private(folder)
+        sweep_abandoned(self.memory, deep=True)
+        sweep_abandoned(self.window, self.identity_file.parent)
         self._put_new(self.identity_file, f"{self.memory.name}\n")
         if small_text(self.identity_file).strip() != self.memory.name:
             raise StoreError(

@@ -220,9 +220,8 @@ class Versions:
         """Removes contents that no change refers to."""
         used = {digest for change in kept for digest in (change.before, change.after)}
         folder = self.directory / "contents"
-        for path in folder.iterdir() if folder.is_dir() else ():
-            if _CONTENT.fullmatch(path.name) and path.name not in used:
-                path.unlink()
+        stored = folder.iterdir() if folder.is_dir() else ()
+        files.discard([path for path in stored if _CONTENT.fullmatch(path.name) and path.name not in used])
 
 
 def _newest(changes: Sequence[Change]) -> list[Change]:
