@@ -41,7 +41,7 @@ def remembered(holdfast: Holdfast, repo: Path, tmp_path: Path) -> Path:
 def test_a_hit_says_what_it_is_and_where_it_stands(holdfast: Holdfast, repo: Path, remembered: Path) -> None:
     (hit, *_) = holdfast("search", "staging database port", "--json", check=0).json()
     assert set(hit) == {
-        "id", "kind", "text", "path", "line", "session", "project", "date", "score", "why",
+        "id", "kind", "text", "path", "line", "session", "project", "date", "score", "why", "title",
     }  # fmt: skip
     assert hit["kind"] == "fact" and "5433" in hit["text"] and hit["id"].startswith("F-") and hit["why"]
     line = (repo / hit["path"]).read_text().splitlines()[hit["line"] - 1]
@@ -61,7 +61,7 @@ def test_every_hit_has_its_line_and_its_project(
     line = (repo / hit["path"]).read_text().splitlines()[hit["line"] - 1]
     assert held in line and hit["session"] in line
     shown = holdfast("search", query, "--kind", kind, check=0).stdout
-    assert f"{hit['path']}:{hit['line']} · session {hit['session'][:8]} · words: " in shown
+    assert f"{hit['path']}:{hit['line']} · session {hit['session'][:8]}" in shown and " · words: " in shown
 
 
 def test_a_row_that_comes_with_git_is_found_where_it_stands(
