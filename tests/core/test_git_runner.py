@@ -191,7 +191,7 @@ STARTS = {
     "core/git.py": "git",
     "core/processes.py": "this program",
     "hooks/rebuild.py": "this program",
-    "flows/bounded_process.py": "what a person configured, or a fact's command after a yes",
+    "core/bounded_process.py": "what a person configured, or a fact's command after a yes",
     "flows/lesson_sharing.py": "the person's editor",
 }
 _STARTING = {"run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput"}

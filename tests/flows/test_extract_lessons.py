@@ -19,9 +19,9 @@ from tests.flows.test_remember import DAY
 from tests.patience import PATIENCE_S
 
 from holdfast.core.errors import ConfigError, ModelError, UsageError
-from holdfast.flows.extract_lessons import extract, preview
+from holdfast.extraction.extract_lessons import extract, preview
+from holdfast.extraction.model_calls import AGENT, UNKNOWN_USD, spent_today
 from holdfast.flows.lessons import promote, read_lessons, reject
-from holdfast.flows.model_calls import AGENT, UNKNOWN_USD, spent_today
 from holdfast.ledger.rows import read_ledger, rows
 from holdfast.model.ledger import LedgerEntry
 from holdfast.store.machine import Machine

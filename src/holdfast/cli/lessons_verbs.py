@@ -12,7 +12,7 @@ from holdfast.cli.import_ import import_progress
 from holdfast.cli.options import Machine, Namespace
 from holdfast.cli.output import Column, flat, plural, table_of
 from holdfast.core.errors import HoldfastError, UsageError
-from holdfast.flows import extract_lessons as extraction
+from holdfast.extraction import extract_lessons as extraction
 from holdfast.flows import lesson_sharing as sharing
 from holdfast.flows import lesson_upkeep as upkeep
 from holdfast.flows import lessons as app

@@ -48,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
         for problem in result.problems:
             _log(memory, problem)
         if machine.settings().extractor != "none":
-            from holdfast.flows.extract_lessons import extract_ended
+            from holdfast.extraction.extract_lessons import extract_ended
 
             seconds_left = LONGEST_S - (time.monotonic() - began) - RESERVE_S
             for problem in extract_ended(machine, project, result.ended, seconds_left):

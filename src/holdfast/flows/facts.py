@@ -10,9 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.briefing.meaning import Meanings
+from holdfast.core.bounded_process import run_bounded
 from holdfast.core.errors import NotFound, UsageError
 from holdfast.core.patterns import lazy_regex
-from holdfast.flows.bounded_process import run_bounded
 from holdfast.flows.notes import by_id, given_text, memory_here, memory_to_change, optional_text, this_second
 from holdfast.flows.questions import ask_which_holds, settle_doubts
 from holdfast.guard.not_secret import MARK_PATTERN

@@ -14,10 +14,10 @@ from typing import IO, Any, TypeVar
 import msgspec
 from msgspec import Struct
 
+from holdfast.core.bounded_process import run_bounded
 from holdfast.core.errors import HoldfastError, ModelError, StoreError
 from holdfast.core.tokens import count_tokens
-from holdfast.flows.bounded_process import run_bounded
-from holdfast.flows.model_wire import (
+from holdfast.extraction.model_wire import (
     Answer,
     Endpoint,
     Question,

@@ -59,8 +59,8 @@ def _by_model(machine: Machine, prompt: str) -> Classified:
     # Imported here: without a configured model, the rules answer in a fraction of the time.
     from holdfast.briefing.explain import off_by_environment
     from holdfast.core.fence import wrap
-    from holdfast.flows.model_calls import Meter, label_of
-    from holdfast.flows.model_wire import Question
+    from holdfast.extraction.model_calls import Meter, label_of
+    from holdfast.extraction.model_wire import Question
     from holdfast.guard.hidden_text import visible
     from holdfast.sessions.digest import clean_and_cut
 

@@ -18,8 +18,8 @@ from holdfast.briefing.explain import why_silent
 from holdfast.core.errors import HoldfastError, ModelError, NotFound, UsageError
 from holdfast.core.hashes import blake2b
 from holdfast.core.tokens import count_tokens
-from holdfast.flows.model_calls import Meter, label_of, seconds_of, target_of
-from holdfast.flows.model_wire import Question
+from holdfast.extraction.model_calls import Meter, label_of, seconds_of, target_of
+from holdfast.extraction.model_wire import Question
 from holdfast.ledger.rows import find_row, read_ledger, record_of, rows
 from holdfast.lessons.extraction import (
     INSTRUCTIONS,
