@@ -451,6 +451,8 @@ LOOK_ALIKES: dict[str, Callable[[random.Random], str]] = {
     ),
     "escaped": lambda r: json.dumps({"code": 'password: str = Field(..., description="The password")'}),
     "public dsn": lambda r: f'Sentry.init({{ dsn: "https://{_hex(r, 32)}@o917.ingest.de.sentry.io/146" }})',
+    "handshake": lambda r: f'.header("sec-websocket-key", "{body(r, "64", 22)}==")',
+    "words abroad": lambda r: "cs:\n  password: Použijte\n  confirm_new_password: Potvrďte\n",
     "git log": lambda r: f"{_hex(r, 7)} feat: refresh the token\n{_hex(r, 7)} chore: bump deps\n",
     "css classes": lambda r: "sk-fading-circle sk-circle-container-large-animated sk-chase-dot-before-2",
     "git remote": lambda r: "origin\tgit@github.com:org/key-token-secret.git (fetch)",

@@ -127,6 +127,14 @@ BREAKS = {
     "adjacent strings": '"\n    "',
     "php": "' . '",
     "box": " │\n│ ",
+    "line numbers": "\n   12→",
+    "a comment": "\n# ",
+    "lines of grep": "\nsrc/app.py:12:",
+    "a log": "\n2026-11-18T10:00:02Z INFO ",
+    "a prompt": "\n... ",
+    "visual basic": '" & _\n    "',
+    "concat": '".concat("',
+    "tags": "<wbr>",
 }
 
 
@@ -146,6 +154,14 @@ def test_a_value_broken_over_lines_or_strings_is_one(name: str) -> None:
         if any(half[i : i + 6] in redacted for half in halves for i in range(len(half) - 5)):
             missed.append(kind)
     assert len(missed) <= len(SHAPES) * 0.05, missed
+
+
+def test_a_value_broken_in_a_diff_is_one_and_the_next_line_stays() -> None:
+    token, (body,) = samples.fill(random.Random(4), TOKEN)
+    redacted = Redactor().redact(f'+first\n+value: "{token[:20]}\n+{token[20:]}"\n+The next line stays.\n')
+    assert redacted.startswith('+first\n+value: "[redacted:')
+    assert redacted.endswith("\n+The next line stays.\n")
+    assert body[20:28] not in redacted
 
 
 def test_the_text_around_an_encoded_secret_stays_as_it_is() -> None:

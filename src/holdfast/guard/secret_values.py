@@ -100,7 +100,7 @@ def classify(name: str) -> Strength | None:
     if last.endswith(_PASSWORD_ENDINGS) or last in _PASSWORDS:
         # `pass` alone is also a verb and a step of a compiler: its value has to look random.
         return "secret" if last in {"pass", "pw"} and not before else "password"
-    if before in _HARMLESS_BEFORE or not _PUBLIC.isdisjoint(parts):
+    if before in _HARMLESS_BEFORE or "websocket" in parts[-3:] or not _PUBLIC.isdisjoint(parts):
         return None
     if last == "signature":
         return "secret" if "amz" in parts or "goog" in parts else None
@@ -158,6 +158,8 @@ def is_secret(value: str, strength: Strength, style: Style) -> bool:
         return False
     if any(char.isspace() for char in core.strip()):
         return _is_secret_with_spaces(core.strip(), strength)
+    if core.isalpha() and not core.isascii():
+        return False  # a word of another language
     if strength == "weak":
         return _is_very_random(core)
     if strength == "password":
