@@ -46,6 +46,7 @@ MAY_WRITE = {
     "flows/union.py": "files of an archive that are not here yet",
     "hooks/trace.py": "hooks cannot load the store",
     "ledger/usage_cache.py": "usage.db, derived: SQLite writes it, and one that cannot be read is removed",
+    "provenance/store.py": "SQLite writes edits.db",
     "search/database.py": "the index is derived: nobody's memory is in it alone",
     "search/vectors.py": "the index is derived: nobody's memory is in it alone",
     "sessions/store.py": "SQLite writes capture.db",

@@ -12,8 +12,8 @@ from holdfast.cli.output import Column, table_of
 from holdfast.upkeep.disk_use import MB, Room, rooms
 
 DESCRIPTION = """Shows what ~/.holdfast takes on disk, the largest first: memory (what people read), versions (for
-undo), sessions (capture.db), hooks (prepared for them), derived (can be made again), traces, backups, cache and
-leftovers."""
+undo), sessions (capture.db, edits.db), hooks (prepared for them), derived (can be made again), traces, backups,
+cache and leftovers."""
 EXAMPLES = """examples:
   holdfast du          every project and kind
   holdfast du --json   the same in bytes"""

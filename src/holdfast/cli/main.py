@@ -53,6 +53,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "on": ("holdfast.cli.switch", "switch hooks on again in this directory"),
     "off": ("holdfast.cli.switch", "switch hooks off in this directory"),
     "why": ("holdfast.cli.why", "what a session was told, and for what reason"),
+    "blame": ("holdfast.cli.blame", "which session, request and decision is behind the lines of a file"),
     "roi": ("holdfast.cli.roi", "what memory saved, counted, and how each figure was counted"),
     "agents": ("holdfast.cli.agents", "which agents are on this machine, and what they recorded"),
     "doctor": ("holdfast.cli.doctor", "check that everything is sound, and say what is not"),
@@ -68,7 +69,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 # The sections of the help, the everyday commands first. Every command is in one of them.
 GROUPS: dict[str, str] = {
-    "every day": "init status resume handoff why todo alerts demo",
+    "every day": "init status resume handoff why blame todo alerts demo",
     "memory": "log show search recall fact decide ask answer questions context import",
     "lessons and knowledge": "lessons know classify",
     "ledger": "ledger cost recommend similar roi",

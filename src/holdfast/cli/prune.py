@@ -13,8 +13,8 @@ from holdfast.upkeep.disk_use import plan_prune, prune
 
 DESCRIPTION = """Removes what interrupted writes left and backups older than prune_backup_days. Where everything
 together takes more than prune_cap_mb, caches and derived files go too: they are made again when needed. Projects whose
-folder is gone come first, then those not used for longest. Decisions, lessons, logs, facts, the ledger and capture.db
-are never removed. Without --yes it only shows what would go."""
+folder is gone come first, then those not used for longest. Decisions, lessons, logs, facts, the ledger,
+capture.db and edits.db are never removed. Without --yes it only shows what would go."""
 EXAMPLES = """examples:
   holdfast prune         only show what would go, and why
   holdfast prune --yes   remove it"""

@@ -50,12 +50,17 @@ _PASSED_ON = (
 _PLAIN_DIFF = ("--no-ext-diff", "--no-textconv")
 _NO_SUBMODULES = ("--ignore-submodules=all",)  # git would run in them with their configuration
 _OPTIONS = {
+    "blame": ("--no-textconv",),
     "diff": (*_PLAIN_DIFF, *_NO_SUBMODULES),
     "log": _PLAIN_DIFF,
     "show": _PLAIN_DIFF,
     "status": _NO_SUBMODULES,
 }
-_FILTERING = ("diff", "status")  # these pass files of the work tree through the filters of .gitattributes
+_FILTERING = (
+    "blame",
+    "diff",
+    "status",
+)  # these pass files of the work tree through the filters of .gitattributes
 
 
 class Answer:

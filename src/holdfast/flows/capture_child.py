@@ -47,6 +47,11 @@ def main(arguments: Sequence[str]) -> int:
             result.add(capture(machine, project))
         for problem in result.problems:
             _log(memory, problem)
+        if result.ended:
+            from holdfast.flows.blame import keep_edits
+
+            for problem in keep_edits(machine, project):
+                _log(memory, f"edits: {problem}")
         if machine.settings().extractor != "none":
             from holdfast.extraction.extract_lessons import extract_ended
 

@@ -16,10 +16,7 @@ from msgspec.structs import replace
 
 from holdfast.agents.contract import Claims, Reading, Warned
 from holdfast.agents.registry import importer_of
-from holdfast.core.errors import NameRefused
 from holdfast.core.fence import strip_ours
-from holdfast.core.hashes import blake2b
-from holdfast.core.names import safe_name
 from holdfast.flows.find_transcripts import SessionSource
 from holdfast.knowledge.stack import Stack, stack_from_evidence, stack_of
 from holdfast.ledger.intake import end_of_transcript
@@ -31,7 +28,7 @@ from holdfast.sessions.digest import Digest
 from holdfast.sessions.reducer import Reducer
 from holdfast.sessions.session import SessionPart, conclude, ledger_entry
 from holdfast.store.denied import Denied
-from holdfast.store.gate import pass_value
+from holdfast.store.gate import pass_value, session_name
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
@@ -77,8 +74,8 @@ def read_source(
         id=number,
         path=item.key,
         agent=item.importer.agent,
-        own=_name_of(session.replace("/", ":") if parent else session, machine.clean),
-        session=_name_of(parent or session, machine.clean),
+        own=session_name(session.replace("/", ":") if parent else session, machine.clean),
+        session=session_name(parent or session, machine.clean),
         position=reading.position(),
         stamp=SourceStamp(item.size, item.mtime_ns),
         head=b"",
@@ -206,15 +203,3 @@ def _parts(cursors: Sequence[SourceCursor]) -> list[SessionPart]:
             is_copy = importer is not None and importer.copies
             (copies if is_copy else originals).append(SessionPart(cursor.path, digest))
     return originals or copies
-
-
-def _name_of(session: str, clean: Callable[[str], str]) -> str:
-    """A session id that is safe to display and store. A path or an id with a secret is replaced by its hash."""
-    if not session:
-        return ""
-    try:
-        if clean(session) == session:
-            return safe_name(session)
-    except NameRefused:
-        pass
-    return f"s-{blake2b(session.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"

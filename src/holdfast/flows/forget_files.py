@@ -28,6 +28,8 @@ from holdfast.lessons.forgetting import LessonForgetting
 from holdfast.memory import forget as md
 from holdfast.memory.store import MemoryStore
 from holdfast.model.ledger import LedgerEntry, Outcome
+from holdfast.provenance.forgetting import count_edits, forget_edits
+from holdfast.provenance.index import EDITS
 from holdfast.sessions.store import CaptureForgetting
 from holdfast.store import inbox
 from holdfast.store.memory_files import kind_of, walk_memory
@@ -73,6 +75,7 @@ class Forgetting:
         contents = self._versions.contents(self._versions.changes())
         self._note("history", sum(self._edit_version(file, data) != data for _, file, data in contents))
         self._lessons.count(self._note)
+        self._note(EDITS, count_edits(self._root / EDITS, self.removal))
         if (store := CaptureForgetting.look(self.project.capture)) is not None:
             with closing(store):
                 self._note("capture.db", store.count(self.removal))
@@ -97,6 +100,7 @@ class Forgetting:
         envelopes = self._envelopes()
         inbox.remove(envelopes)
         self._note("inbox", len(envelopes))
+        self._note(EDITS, forget_edits(self._root / EDITS, self.removal))
         if self.project.capture.exists():
             with closing(CaptureForgetting(self.project.capture)) as store:
                 self._note("capture.db", store.forget(self.removal))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from holdfast.store.project import Project
 
 LONGEST_LINE = 600
+MOST_SPANS = 12
 MOST_LIKE = 5
 _SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -93,9 +94,24 @@ def _search(machine: Machine, given: tools.Search, client: str) -> str:
 def _open(machine: Machine, given: tools.Open, client: str) -> str:
     from holdfast.flows.open import open_place
 
+    if given.place.startswith("blame:"):
+        return _blame(machine, given.place.removeprefix("blame:"))
     opened = open_place(machine, permit(machine, reads=True, writes=False), given.place)
     heading = f"{opened.path}, lines {opened.first} to {opened.last} of {opened.total}:"
     return fenced([heading, *opened.text.split("\n")], longest=4_000)
+
+
+def _blame(machine: Machine, wanted: str) -> str:
+    """Which session, request and decision is behind lines of the repository."""
+    from holdfast.flows.blame import blame
+    from holdfast.provenance.target import target_from
+
+    project = permit(machine, reads=True, writes=False)
+    found = blame(machine, project, target_from(wanted.strip(), project.root))
+    lines = [_flat(machine.clean(origin.sentence())) for origin in found.spans[:MOST_SPANS]]
+    if len(found.spans) > MOST_SPANS:
+        lines.append(f"{len(found.spans) - MOST_SPANS} more spans: ask for lines, as in blame:FILE:40-60")
+    return fenced([f"blame of {_flat(found.target.path)}:", *lines], longest=1_000)
 
 
 def _recommend(machine: Machine, given: tools.Recommend, client: str) -> str:

@@ -41,7 +41,9 @@ class Search(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Open(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    place: Annotated[str, Meta(max_length=1000, description="id or file:line of a hit")]
+    place: Annotated[
+        str, Meta(max_length=1000, description="id or file:line of a hit; blame:FILE:LINE: who wrote it")
+    ]
 
 
 class Remember(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from holdfast.core.errors import UsageError
+from holdfast.core.errors import NameRefused, UsageError
+from holdfast.core.hashes import blake2b
+from holdfast.core.names import safe_name
 from holdfast.store.denied import Denied
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
@@ -51,3 +53,15 @@ def pass_file(text: str, clean: Callable[[str], str]) -> str:
     if not strip_private(text + _END).endswith(_END):
         return "".join(f"{clean(line)}\n" for line in text.split("\n"))[:-1]
     return clean(text)
+
+
+def session_name(session: str, clean: Callable[[str], str]) -> str:
+    """A session id that is safe to display and store. A path or an id with a secret is replaced by its hash."""
+    if not session:
+        return ""
+    try:
+        if clean(session) == session:
+            return safe_name(session)
+    except NameRefused:
+        pass
+    return f"s-{blake2b(session.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"

@@ -28,7 +28,7 @@ archives before a change, compiled rules, what a crash left, and the rest."""
 # Within a project's memory; the first match counts. What no line names is memory: it is never removed.
 _KINDS: tuple[tuple[RoomKind, str], ...] = (
     ("leftovers", r"(?:.*/)?\.holdfast-.*\.tmp"),
-    ("sessions", r"(?:capture|kept)\.db(?:-wal|-shm|-journal)?"),
+    ("sessions", r"(?:capture|kept|edits)\.db(?:-wal|-shm|-journal)?"),
     ("hooks", r"hot\.(?:db|words)(?:-wal|-shm|-journal)?"),
     (
         "derived",
