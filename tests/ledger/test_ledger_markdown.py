@@ -157,19 +157,21 @@ def test_every_field_of_an_entry_has_a_column() -> None:
         commits=8,
         outcome="done",
         recorded=TIME,
+        usage="incomplete",
         clock="20260304T050607.000-0-kfmt",
     )
     assert None not in [getattr(full, field) for field in full.__struct_fields__]
     assert render_row(full) == (
         "| s | m | 1 | 2 | $0.004 | 8min 12s | f | g h | 2026-03-04T05:06:07Z | a | p | k | 3 | t"
-        " | timeout, x | c | 4 | 5 | 6 | 7 | 8 | done | 2026-03-04T05:06:07Z | 20260304T050607.000-0-kfmt |"
+        " | timeout, x | c | 4 | 5 | 6 | 7 | 8 | done | 2026-03-04T05:06:07Z | incomplete"
+        " | 20260304T050607.000-0-kfmt |"
     )
     assert parse(whole(full)).entries == [full]
 
 
 @pytest.mark.promise("L3")
 def test_unknown_is_an_empty_cell_and_a_cost_says_so() -> None:
-    assert render_row(LedgerEntry(session="s")) == "| s |  |  |  | ? |" + "  |" * 19
+    assert render_row(LedgerEntry(session="s")) == "| s |  |  |  | ? |" + "  |" * 20
 
 
 @pytest.mark.promise("L3")
@@ -362,7 +364,7 @@ def broken(line: str) -> tuple[list[str], list[tuple[int, str]]]:
     [
         ("| a | b |", "cells"),
         ("|" * 40, "cells"),
-        (render_row(LedgerEntry(session="a", recorded=TIME))[:-6], "torn"),
+        (render_row(LedgerEntry(session="a", recorded=TIME))[:-9], "torn"),
         (render_row(LedgerEntry(session="a")).replace("?", "cheap"), "value"),
         (render_row(LedgerEntry(session="a", tasks=5)).replace("5", "9" * 5000), "value"),
         (render_row(LedgerEntry(session="x")).replace("x", " "), "value"),

@@ -134,7 +134,7 @@ def test_a_tombstone_is_final_whatever_its_stamp() -> None:
 def test_the_column_comes_last_and_an_older_reader_finds_its_own_columns_where_they_were() -> None:
     row = LedgerEntry(session="a", recorded=TIME, clock="20260304T050607.000-0-kfmt")
     text = render_beginning() + render_row(row) + "\n"
-    assert text.splitlines()[3].endswith("| Recorded | Clock |")
+    assert text.splitlines()[3].endswith("| Recorded | Usage | Clock |")
     assert parse_ledger(text.encode(), "ledger.md").entries == [row]
 
 

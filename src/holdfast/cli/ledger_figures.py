@@ -85,6 +85,15 @@ def _show_all(stats: Figures) -> None:
         unknown = number - stats["known_costs"]
         note = f", {plural(unknown, 'session')} of unknown cost left out" if unknown else ""
         output.item(f"Total: {dollars(stats['total_cost'])}{note}, {sum(stats['tokens'].values()):,} tokens")
+    if incomplete := stats["incomplete_usage"]:
+        output.item(
+            f"Usage is incomplete in {incomplete} of {plural(number, 'session')}: "
+            "cost and tokens are lower than the truth"
+        )
+    if 2 * (trivial := stats["trivial_sessions"]) > number:
+        output.item(
+            f"{trivial} of {plural(number, 'session')} are trivial: rates and averages mostly describe those"
+        )
     if impossible := stats["impossible_rows"]:
         output.line(
             f"  {plural(impossible, 'row')} with impossible figures (more failures than tasks, or below zero): "

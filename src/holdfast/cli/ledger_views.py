@@ -57,6 +57,7 @@ def as_json(entry: LedgerEntry) -> dict[str, Any]:
         "commits": entry.commits,
         "outcome": entry.outcome,
         "recorded": render_time(entry.recorded) or None,
+        "usage": entry.usage,
         "clock": entry.clock,
         **({"extra": dict(entry.extra)} if entry.extra else {}),
     }
@@ -72,11 +73,24 @@ def rows_table(rows: Sequence[LedgerEntry], titles: Mapping[str, str]) -> Table:
         (Column("Kind", dispensable=4), lambda row: row.kind or "?"),
         (Column("Tasks", "right"), lambda row: number(row.tasks)),
         (Column("Failed", "right"), lambda row: number(row.failed)),
-        (Column("Cost", "right"), lambda row: dollars(row.cost_usd)),
+        (Column("Cost", "right"), cost_of),
         (Column("Time", "right", dispensable=5), lambda row: short_duration(row.duration_s)),
         (Column("Outcome"), lambda row: row.outcome or "?"),
         (Column("Title", flexible=True), lambda row: titles.get(row.session) or " ".join(row.goal)),
     )
+
+
+def cost_of(entry: LedgerEntry) -> str:
+    """The cost; `≥` where the transcript shows that usage is missing."""
+    at_least = "≥ " if entry.usage and entry.cost_usd is not None else ""
+    return f"{at_least}{dollars(entry.cost_usd)}"
+
+
+def _usage_text(usage: str, record: DistilledSession | None) -> str:
+    from holdfast.sessions.usage_gaps import in_words
+
+    reasons = in_words(record.usage_gaps) if record else ""
+    return f"{usage}: {reasons}" if reasons else usage
 
 
 def show_session(entry: LedgerEntry, record: DistilledSession | None, title: str) -> None:
@@ -92,7 +106,8 @@ def show_session(entry: LedgerEntry, record: DistilledSession | None, title: str
         ("tasks", "?" if entry.tasks is None and entry.failed is None else
          f"{number(entry.tasks)}, {number(entry.failed)} failed"
          + (f", {entry.skipped:,} left open" if entry.skipped is not None else "")),
-        ("cost", dollars(entry.cost_usd)),
+        ("cost", cost_of(entry)),
+        *([("usage", _usage_text(entry.usage, record))] if entry.usage else []),
         ("time", (f"{duration} active" if (duration := render_duration(entry.duration_s)) else "?")
          + (f" of {render_duration(record.wall_s)}" if record and record.wall_s else "")),
         ("tokens", "?" if tokens is None else f"{tokens.input:,} in, {tokens.output:,} out, "

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from unicodedata import combining, east_asian_width
 
+from holdfast.core.model_names import undated
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import user_home
 from holdfast.guard.hidden_text import visible
@@ -344,11 +345,7 @@ def _widths(table: Table) -> list[int]:
 
 def short_model(model: str | None) -> str:
     """A model without the date of its release, which tells a reader nothing."""
-    name, dash, released = (model or "?").rpartition("-")
-    dated = (
-        dash and len(released) == 8 and released.isdecimal() and released.isascii() and released[:2] == "20"
-    )
-    return cut(name if dated else model or "?", 28)
+    return cut(undated(model) if model else "?", 28)
 
 
 def counted(count: int, word: str) -> str:

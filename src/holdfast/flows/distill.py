@@ -27,6 +27,7 @@ from holdfast.sessions.cursor import SourceCursor, SourceStamp
 from holdfast.sessions.digest import Digest
 from holdfast.sessions.reducer import Reducer
 from holdfast.sessions.session import SessionPart, conclude, ledger_entry
+from holdfast.sessions.usage_gaps import unreadable_lines
 from holdfast.store.denied import Denied
 from holdfast.store.gate import pass_value, session_name
 from holdfast.store.machine import Machine
@@ -66,6 +67,7 @@ def read_source(
         digest.first_at = digest.last_at = item.mtime_ns / 1e9  # no line has a date: use the file's
     if item.headless is not None:  # the last envelope counts: a person may resume a headless run
         digest.headless = item.headless
+    digest.unreadable += unreadable_lines(reading.warnings)
     session, parent = digest.session, digest.parent
     machine.look_over(_texts_in(msgspec.to_builtins(digest)))
     clean = denied.cleaner(lambda text: machine.clean(strip_ours(text)))

@@ -265,6 +265,7 @@ _COLUMNS = (
     _number("Commits", "commits"),
     _text("Outcome", "outcome"),
     _time("Recorded", "recorded"),
+    _text("Usage", "usage"),
     _text("Clock", "clock", repeats=False),  # read when two rows of a session are compared, see `order`
 )
 COLUMNS = tuple(column.name for column in _COLUMNS)

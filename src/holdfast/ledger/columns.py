@@ -35,7 +35,7 @@ FIGURES = (
         "duration_s",
         "framework",
     ),
-    *("failures", "skipped", "project_type", "agent", "kind", *TOKEN_FIELDS),
+    *("failures", "skipped", "project_type", "agent", "kind", "complexity", "usage", *TOKEN_FIELDS),
 )
 
 

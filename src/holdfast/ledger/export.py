@@ -44,6 +44,7 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("output_tokens", "integer", "tokens written by the model"),
     ("cache_read_tokens", "integer", "tokens read from the cache"),
     ("cache_write_tokens", "integer", "tokens written to the cache"),
+    ("usage", "string", "incomplete or missing where the transcript shows it: cost and tokens are too low"),
     ("clock", "string", "the stamp that orders the rows of a session"),
 )
 NAMES = tuple(name for name, _, _ in COLUMNS)
@@ -88,6 +89,7 @@ def _values(entry: LedgerEntry) -> dict[str, Any]:
         "output_tokens": tokens.output if tokens else None,
         "cache_read_tokens": tokens.cache_read if tokens else None,
         "cache_write_tokens": tokens.cache_write if tokens else None,
+        "usage": entry.usage,
         "clock": entry.clock,
     }
 

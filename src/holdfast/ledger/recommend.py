@@ -21,6 +21,7 @@ from holdfast.ledger.similar import (
     failed,
     similar,
 )
+from holdfast.ledger.stats import with_undated_models
 from holdfast.model.ledger import LedgerEntry
 
 Objective = Literal["balanced", "cost", "risk", "time"]
@@ -67,6 +68,7 @@ def recommend(
     objective: Objective = "balanced",
     meaning: Sequence[float] = (),
 ) -> Recommendation:
+    entries = with_undated_models(entries)
     like = similar(goal, entries, meaning)
     judged = [entry for entry in entries if entry.model and failed(entry) is not None]
     believed = beliefs(goal, judged, like)

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from holdfast.ledger.stats import Belief, Rate, at_least, columns_of, grouped, judged, task_rate
+from holdfast.ledger.stats import (
+    Belief,
+    Rate,
+    at_least,
+    columns_of,
+    grouped,
+    judged,
+    task_rate,
+    with_undated_models,
+)
 from holdfast.ledger.tally import UNKNOWN, figures_of, maturity, month_of
 from holdfast.model.ledger import Complexity, FailureReason, LedgerEntry
 
@@ -121,6 +130,7 @@ class LedgerReport(Struct, frozen=True, kw_only=True):
 
 
 def report_of(entries: Sequence[LedgerEntry]) -> LedgerReport:
+    entries = with_undated_models(entries)
     topics, looked_at = topics_of(entries)
     return LedgerReport(
         sessions=len(entries),

@@ -26,7 +26,18 @@ if TYPE_CHECKING:
 
 
 SHARED_FILES = (".holdfast/ledger.md", ".holdfast/.gitignore", ".holdfast/.gitattributes")
-_NAMES = ("model", "provider", "agent", "framework", "project_type", "kind", "complexity", "outcome", "clock")
+_NAMES = (
+    "model",
+    "provider",
+    "agent",
+    "framework",
+    "project_type",
+    "kind",
+    "complexity",
+    "outcome",
+    "usage",
+    "clock",
+)
 _FIX = "Name a ledger.md, or a repository that has .holdfast/ledger.md"
 
 

@@ -8,7 +8,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from holdfast.core.model_names import undated
 from holdfast.ledger.tally import FIELD_OF, Z95, Clusters, groups_of, wilson
 from holdfast.model.ledger import LedgerEntry, Tokens
 
@@ -19,7 +21,18 @@ FEWEST_FOR_DIFFERENCE = 5  # sessions on each side, below which a difference is 
 _MOST_PAIRS = 200_000
 _BEYOND_BELIEF = 1e15
 _NUMBERS = ("tasks", "failed", "cost_usd", "duration_s")
-_TEXTS = ("model", "framework", "failures", "skipped", "project_type", "agent", "kind", "outcome")
+_TEXTS = (
+    "model",
+    "framework",
+    "failures",
+    "skipped",
+    "project_type",
+    "agent",
+    "kind",
+    "outcome",
+    "complexity",
+    "usage",
+)
 SHIFT = (
     "median of all pairwise differences (with − without) over the sessions that have the value; "
     "the interval is that of the Mann–Whitney test, 95%"
@@ -138,6 +151,16 @@ def columns_of(entries: Sequence[LedgerEntry], by: str | None = None) -> dict[st
 def grouped(entries: Sequence[LedgerEntry], by: str) -> dict[str, Figures]:
     """The figures of each group. A session has several topics (its keywords) and counts for each of them."""
     return groups_of(columns_of(entries, by), by)
+
+
+def with_undated_models(entries: Sequence[LedgerEntry]) -> list[LedgerEntry]:
+    """The rows with one name for each model: an id with the date of its release is the same model."""
+    return [
+        entry
+        if entry.model is None or (name := undated(entry.model)) == entry.model
+        else replace(entry, model=name)
+        for entry in entries
+    ]
 
 
 def judged(entry: LedgerEntry) -> bool:

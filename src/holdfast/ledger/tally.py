@@ -10,6 +10,8 @@ from collections import Counter
 from decimal import Context, Decimal, localcontext
 from math import sqrt
 
+from holdfast.core.model_names import undated
+
 TYPE_CHECKING = False
 
 
@@ -179,7 +181,7 @@ def _possible(keys: Sequence[str], values: Sequence[Any]) -> dict[str, list[Any]
 def figures_of(columns: Columns) -> Figures:
     """All figures of a ledger, in the order in which they are shown."""
     with localcontext(Context(prec=_EXACT)):
-        models = _tallies(_named(columns["model"]), columns)
+        models = _tallies(_model_names(columns["model"]), columns)
         whole = _Tally()
         for tally in models.values():
             whole.join(tally)
@@ -210,6 +212,8 @@ def figures_of(columns: Columns) -> Figures:
             "by_outcome": _counted(columns["outcome"]),
             "model_performance": _performance(models),
             "tokens": {name: sum(filter(None, columns[f"tokens.{name}"])) for name in _TOKENS},
+            "incomplete_usage": sum(1 for usage in columns["usage"] if usage),
+            "trivial_sessions": columns["complexity"].count("trivial"),
             "impossible_rows": _impossible(columns, whole),
         }
 
@@ -225,7 +229,7 @@ def groups_of(columns: Columns, by: str) -> dict[str, Figures]:
         needed = ("tasks", "failed", "cost_usd", "duration_s")
         columns = {name: [columns[name][row] for _, row in rows] for name in needed}
     else:
-        keys = _months(values) if by == "month" else _named(values)
+        keys = _months(values) if by == "month" else _model_names(values) if by == "model" else _named(values)
     with localcontext(Context(prec=_EXACT)):
         groups = _performance(_tallies(keys, columns))
     if by == "month":
@@ -303,6 +307,11 @@ def _minutes(tally: _Tally) -> float | None:
 
 def _named(values: Iterable[str | None]) -> list[str]:
     return [value or UNKNOWN for value in values]
+
+
+def _model_names(values: Iterable[str | None]) -> list[str]:
+    """Dated and undated names of one model are one group."""
+    return [undated(value) if value else UNKNOWN for value in values]
 
 
 def _months(times: Iterable[datetime | None]) -> list[str]:

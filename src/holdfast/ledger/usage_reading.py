@@ -25,8 +25,8 @@ from holdfast.sessions.usage_gaps import (
     NO_USAGE,
     REPORT_AT_END,
     UNREADABLE,
-    UNREADABLE_CODES,
     is_low,
+    unreadable_lines,
 )
 
 BATCH_FILES = 64
@@ -264,7 +264,7 @@ def count_source(
             yield event
 
     count.take_all(watched())
-    recent = count.finish(sum(warning.code in UNREADABLE_CODES for warning in reading.warnings))
+    recent = count.finish(unreadable_lines(reading.warnings))
     position = reading.position()
     kept_state = _without_words(agent, reading.state())
     place = source.cwd or count.cwd

@@ -282,6 +282,7 @@ class DistilledSession(Struct, frozen=True, kw_only=True):
     named: tuple[tuple[str, str], ...] = ()  # a file, and the names that were written into it
     passages: tuple[Passage, ...] = ()
     summary: str = ""  # what was done, in a sentence or two
+    usage_gaps: dict[str, int] = {}  # why its usage is incomplete, and how often
     title: str = ""  # what a person would call it
 
 

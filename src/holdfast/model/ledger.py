@@ -76,6 +76,13 @@ class Tokens(Struct, frozen=True):
         return self.input + self.output + self.cache_read + self.cache_write
 
 
+class Completeness(StrEnum):
+    """What the transcript shows of its own usage; nothing where it shows no gap."""
+
+    INCOMPLETE = "incomplete"
+    MISSING = "missing"
+
+
 class LedgerEntry(Struct, frozen=True):
     """One row. `None` means unknown, which is not zero; unknown columns travel in `extra`.
 
@@ -102,6 +109,9 @@ class LedgerEntry(Struct, frozen=True):
     commits: int | None = None
     outcome: str | None = None
     recorded: datetime | None = None
+    usage: str | None = (
+        None  # incomplete or missing, where the transcript shows it: cost and tokens are too low
+    )
     clock: str | None = None  # the cell with its stamp, see `ledger/order.py`
     extra: tuple[tuple[str, str], ...] = ()
 

@@ -344,6 +344,7 @@ class Turn(Struct, gc=False):
     answered: bool = False
     feedback: list[str] = []
     sealed: bool = False
+    reported: bool = False  # its usage was
 
 
 class TodoItem(Struct, gc=False):
@@ -363,6 +364,7 @@ class OpenResponse(Struct, gc=False):
     model: str
     usage: Usage
     stated_usd: float | None = None
+    written: int = 0
 
 
 class Digest(Struct):
@@ -384,6 +386,9 @@ class Digest(Struct):
     open_calls: dict[str, OpenCall] = {}
     open_responses: dict[str, OpenResponse] = {}  # by a hash of the response's id
     usage: list[UsageTotal] = []
+    watched: bool = False  # turns know whether their usage was reported
+    low_output: int = 0  # responses with more text than their output tokens can be
+    unreadable: int = 0  # lines
     files: dict[str, tuple[int, int]] = {}
     names: dict[str, list[str]] = {}  # file -> names written into it
     commands: dict[str, int] = {}

@@ -60,6 +60,7 @@ from holdfast.sessions.digest import (
 from holdfast.sessions.failing_calls import missing_in
 from holdfast.sessions.harvest import Harvester
 from holdfast.sessions.outcome import IDLE_SECONDS, add_to_spans
+from holdfast.sessions.usage_gaps import is_low
 
 _GO_ON = lazy_regex(
     r"\W*(?:(?:sorry|ok|okay|yes|please|great|sure)\W+)?(?:continue|go on|go ahead|keep going|carry on"
@@ -79,6 +80,7 @@ class Reducer:
 
     def __init__(self, digest: Digest) -> None:
         self.digest = digest
+        digest.watched = digest.watched or not (digest.turns or digest.usage)
         self.harvester = Harvester(digest.harvest, digest.cwd)
         self._last = digest.spans[-1][1] if digest.spans else 0.0
         self._response_key: str | None = None
@@ -317,11 +319,17 @@ class Reducer:
         if key != self._response_key:
             response = waiting.get(key) or (waiting.get(_sealed_key(key)) if self._earlier else None)
         if response is None:
-            response = waiting[key] = OpenResponse(event.model, sane(event.usage), event.cost_usd)
+            response = waiting[key] = OpenResponse(
+                event.model, sane(event.usage), event.cost_usd, event.written
+            )
             if len(waiting) > OPEN_RESPONSES:
                 settle_responses(self.digest, OPEN_RESPONSES // 2)
-        elif max(event.usage.output, 0) >= response.usage.output:
-            response.usage, response.model = sane(event.usage), event.model
+        else:
+            response.written += event.written
+            if max(event.usage.output, 0) >= response.usage.output:
+                response.usage, response.model = sane(event.usage), event.model
+        if self.digest.turns:
+            self.digest.turns[-1].reported = True
         self._response_key, self._response = key, response
 
     def _seal_responses(self) -> None:
@@ -380,5 +388,6 @@ def settle_responses(digest: Digest, keep: int) -> None:
             digest.usage.append(total)
         total.usage = total.usage + response.usage
         total.responses += 1
+        digest.low_output += is_low(response.written, response.usage.output)
         if response.stated_usd is not None:
             total.stated_usd = (total.stated_usd or 0.0) + response.stated_usd

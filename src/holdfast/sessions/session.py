@@ -15,7 +15,7 @@ from holdfast.language.open_items import is_chore
 from holdfast.language.passages import passages_of
 from holdfast.language.title import title_of
 from holdfast.model.events import DistilledSession, FileTouch, ModelUsage, TaskResult, TodoStatus, Usage
-from holdfast.model.ledger import Kind, LedgerEntry, Tokens
+from holdfast.model.ledger import Completeness, Kind, LedgerEntry, Tokens
 from holdfast.model.memory import OpenItem
 from holdfast.sessions.cost import cost_of
 from holdfast.sessions.digest import MOST_NAMES, Digest, TodoItem, Turn
@@ -32,6 +32,7 @@ from holdfast.sessions.outcome import (
 )
 from holdfast.sessions.reducer import settle_responses
 from holdfast.sessions.summary import session_summary
+from holdfast.sessions.usage_gaps import gaps_of
 
 MOST_PROMPTS = 60
 MOST_OPEN_ITEMS = 20
@@ -116,6 +117,7 @@ def conclude(
         experience=experience_of(
             [digest.harvest for digest in main], [part.digest.harvest for part in ordered]
         ),
+        usage_gaps=gaps_of(part.digest for part in ordered),
         named=_named([part.digest for part in ordered]),
         summary=summary,
         title=_title(main, prompts, commands, summary),
@@ -277,4 +279,9 @@ def ledger_entry(session: DistilledSession) -> LedgerEntry:
         tokens=tokens if session.models else None,
         commits=session.commits,
         outcome=session.outcome,
+        usage=None
+        if not session.usage_gaps
+        else Completeness.INCOMPLETE
+        if session.models
+        else Completeness.MISSING,
     )
