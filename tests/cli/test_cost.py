@@ -355,3 +355,14 @@ def test_since_and_limit_choose_the_lines_and_the_total_is_of_all_chosen(
     assert days == ["2026-03-05", "2026-03-04", "Total"]
     assert "2 of 3 days" in answer.stderr
     assert " 300 " in next(line for line in answer.stdout.splitlines() if line.startswith("Total"))
+
+
+@pytest.mark.parametrize("by", ["project", "model", "agent"])
+def test_since_leaves_out_what_was_used_before_also_without_periods(
+    home: Path, holdfast: Holdfast, by: str
+) -> None:
+    file = session()
+    file.assistant(3 * DAY, "x", usage=claude_usage(100, 1))
+    claude(home, "a", file)
+    (row,) = rows(holdfast, "--by", by, "--since", "2026-03-04")
+    assert row["tokens"]["input"] == 100

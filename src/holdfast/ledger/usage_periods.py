@@ -15,7 +15,7 @@ from typing import Final
 from msgspec import Struct
 
 from holdfast.core.model_names import undated
-from holdfast.ledger.usage_cache import UsageCache, UsageRow
+from holdfast.ledger.usage_cache import QUARTER, UsageCache, UsageRow
 from holdfast.model.events import Usage, UsageTotal
 from holdfast.sessions.cost import cost_of
 
@@ -108,6 +108,12 @@ class UsageReading(Struct):
     rows: list[UsageRow]
     gaps: list[tuple[int, int, str, int]]
     sources: dict[int, SourceIdentity]
+
+    def since(self, start: datetime) -> UsageReading:
+        """What was used from a moment on, to the quarter of an hour."""
+        moment = start.timestamp()
+        rows = [row for row in self.rows if row.last >= moment]
+        return UsageReading(rows, [gap for gap in self.gaps if gap[1] + QUARTER > moment], self.sources)
 
 
 class SourceIdentity(Struct, frozen=True):
