@@ -68,8 +68,8 @@ def run(options: Namespace, machine: Machine) -> None:
     counter = _count(machine, show=not options.json)
     gc.disable()  # figures form no cycles, and the process ends with them
     usage = _chosen(read_usage(counter.cache, counter.project_names()), options)
-    whole = options.by in OVER_TIME or start is None
-    parts = _since(by_part(usage if whole else usage.since(start), options.by), options.by, start)
+    chosen = usage if start is None or options.by in OVER_TIME else usage.since(start)
+    parts = _since(by_part(chosen, options.by), options.by, start)
     running = running_blocks(usage, by_part(usage, "block"), machine.now()) if _needs_block(options) else []
     if options.json:
         return output.show_json(_as_json(parts, options.by, running))
