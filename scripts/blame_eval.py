@@ -65,8 +65,21 @@ def git(folder: Path, *arguments: str) -> str:
 
 def prepare(git_dir: Path, folder: Path, branch: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    clone = ["git", "clone", "-q", "--single-branch", "--branch", branch, "--no-tags", str(git_dir)]
+    clone = [
+        "git",
+        "clone",
+        "-q",
+        "--single-branch",
+        "--branch",
+        branch,
+        "--no-tags",
+        "--no-checkout",
+        str(git_dir),
+    ]
     subprocess.run([*clone, str(folder / "repo")], check=True)
+    subprocess.run(["git", "-C", str(folder / "repo"), "reset", "-q"], check=False)
+    # A snapshot may lack large files: the others are checked out all the same.
+    subprocess.run(["git", "-C", str(folder / "repo"), "checkout-index", "-a", "-f", "-q"], check=False)
     states = entire._checkpoint_refs(git_dir)
     labels: dict[str, dict[str, float]] = defaultdict(dict)
     for ref in states:
