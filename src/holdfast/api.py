@@ -45,7 +45,7 @@ class Memory:
         self, query: str, k: int = 10, kinds: Collection[str] | None = None, *, everywhere: bool = False
     ) -> list[Hit]:
         """The best hits for a query, in this project or in every project of this user."""
-        return search(self._machine, self._project, query, k, kinds, everywhere=everywhere)
+        return search(self._machine, self._project, query, k, kinds, everywhere=everywhere, waiting=True)
 
     def recall(self, task: str, budget: int = BUDGET) -> Briefing:
         """The few lines that a task needs, within a budget of tokens; none when nothing is good enough."""

@@ -71,17 +71,24 @@ def archive(holdfast: Holdfast, repo: Path, tmp_path: Path) -> Path:
 def test_a_memory_exported_and_restored_elsewhere_is_the_same_and_an_import_adds_nothing(
     holdfast: Holdfast, repo: Path, archive: Path, elsewhere: Elsewhere
 ) -> None:
-    done = holdfast("restore", archive, "--json", cwd=elsewhere.repo, env=elsewhere.env, check=0).json()
+    done = holdfast(
+        "restore", archive, "--trust", "--yes", "--json", cwd=elsewhere.repo, env=elsewhere.env, check=0
+    ).json()
     assert done["done"] and done["mode"] == "new" and done["title"] == "shop" and done["backup"] is None
     there = elsewhere.project().project()
-    assert contents(there) == contents(project_at(repo))
+    restored, original = contents(there), contents(project_at(repo))
+    for memory in (restored, original):  # sessions of another machine do not promote lessons here
+        assert memory.pop("lessons/record.json")
+    assert restored == original
     assert there.title == "shop"  # the clone's folder has another name
     listed_here = holdfast("ledger", "list", "--json", check=0).json()
     listed_there = holdfast("ledger", "list", "--json", cwd=elsewhere.repo, env=elsewhere.env, check=0).json()
     assert listed_there == listed_here and len(listed_here) == 5
     session = listed_here[0]["session"]
     shown = holdfast("ledger", "show", session, "--json", cwd=elsewhere.repo, env=elsewhere.env, check=0)
-    assert shown.json() == holdfast("ledger", "show", session, "--json", check=0).json()
+    shown_there, shown_here = shown.json(), holdfast("ledger", "show", session, "--json", check=0).json()
+    assert (shown_there.pop("origin"), shown_here.pop("origin")) == ("other_archive", "session")
+    assert shown_there == shown_here
     for command in (["import", DEMO], ["import", shutil.copytree(DEMO, elsewhere.home / "copied")]):
         again = holdfast(*command, "--json", cwd=elsewhere.repo, env=elsewhere.env, check=0).json()
         assert (again["added"], again["updated"]) == (0, 0)
@@ -158,7 +165,8 @@ def test_rows_that_came_through_git_are_taken_along(
     theirs = LedgerStore(repo / ".holdfast" / "ledger.md", tmp_path / "their.lock")
     theirs.append([LedgerEntry(session="a-colleague's")])
     holdfast("export", tmp_path / "a.tar.gz", check=0)
-    holdfast("restore", tmp_path / "a.tar.gz", cwd=elsewhere.repo, env=elsewhere.env, check=0)
+    agreed = ("--trust", "--yes")
+    holdfast("restore", tmp_path / "a.tar.gz", *agreed, cwd=elsewhere.repo, env=elsewhere.env, check=0)
     rows = holdfast("ledger", "--json", cwd=elsewhere.repo, env=elsewhere.env, check=0).json()
     assert {row["session"] for row in rows} == {"mine", "a-colleague's"}
     assert not project_at(elsewhere.repo).shared
@@ -193,9 +201,10 @@ def test_a_merge_adds_what_is_missing_and_loses_nothing(
     store.current_file.write_bytes(store.current_file.read_bytes() + b"\n## Mine\nby hand\n")
     project = project_at(elsewhere.repo)
     before = contents(project)
-    told = holdfast("restore", archive, "--merge", "--dry-run", "--json", cwd=elsewhere.repo, check=0).json()
+    merging = ("restore", archive, "--merge", "--trust")
+    told = holdfast(*merging, "--dry-run", "--json", cwd=elsewhere.repo, check=0).json()
     assert contents(project) == before and not told["done"]
-    done = holdfast("restore", archive, "--merge", "--json", cwd=elsewhere.repo, check=0).json()
+    done = holdfast(*merging, "--yes", "--json", cwd=elsewhere.repo, check=0).json()
     assert done["done"] and done["added"] == told["added"]
     added = done["added"]
     assert (added["rows"], added["sessions"], added["records"], added["questions"]) == (5, 8, 5, 0)
@@ -526,7 +535,7 @@ def test_a_full_disk_is_said_and_no_half_archive_or_memory_is_left(
     full = holdfast("restore", tmp_path / "a.tar.gz", cwd=elsewhere.repo, env=env, check=1)
     assert "the disk is full" in full.stderr and full.stderr.count("\n") == 1
     assert not (elsewhere.repo / ".holdfast").exists()
-    assert list((small_disk / "home" / "projects").iterdir()) == []
+    assert [path for path in (small_disk / "home").rglob("*") if path.is_file()] == []
     (small_disk / "ballast").unlink()
 
 

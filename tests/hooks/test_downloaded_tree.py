@@ -14,7 +14,7 @@ from tests.core.test_place import LAYOUTS, git
 from tests.hooks.enabled import Enabled, run_hook
 
 from holdfast.briefing.explain import why_silent
-from holdfast.core.errors import UsageError
+from holdfast.core.errors import CopiedProject, UsageError
 from holdfast.flows.agent_access import permit
 from holdfast.hooks.statusline import line_for
 from holdfast.store import project
@@ -78,7 +78,11 @@ def test_a_tree_that_names_another_projects_memory_sees_nothing_of_it(
     machine = Machine(cwd=tree)
     with pytest.raises(UsageError, match="not enabled"):
         permit(machine, reads=True, writes=False)
-    assert "holdfast init" in why_silent(machine, machine.project(), tree)
+    if make is not linked_id:  # where the id is a link, the tree has none
+        with pytest.raises(CopiedProject, match="holdfast init --join"):
+            machine.project()
+    else:
+        assert machine.project().memory != enabled.memory
     shown = json.dumps({"workspace": {"project_dir": str(tree)}, "cwd": str(tree)}).encode()
     assert line_for(shown, dict(os.environ)) == ""
 
@@ -136,15 +140,19 @@ def test_a_copy_is_known_once_a_person_says_so(enabled: Enabled, tmp_path: Path,
     tree = tmp_path / "copy"
     shutil.copytree(enabled.root, tree, symlinks=True)
     assert told(tree) == ""
-    holdfast("init", "--no-wire", "--yes", cwd=tree)
+    refused = holdfast("init", "--no-wire", "--yes", cwd=tree, check=1)
+    assert "holdfast init --join" in refused.stderr and "holdfast init --new" in refused.stderr
+    assert told(tree) == ""
+    holdfast("init", "--join", "--no-wire", "--yes", cwd=tree, check=0)
     enabled.prepare()
     assert "refund" in told(tree) and "refund" in enabled.told()
 
 
 def test_what_was_enabled_by_an_older_holdfast_stays_enabled(enabled: Enabled) -> None:
+    (enabled.memory / "places").unlink()
     path = enabled.memory / "switches.json"
     switches = json.loads(path.read_bytes())
-    del switches["marks"]
+    switches["places"] = [str(enabled.root / ".git" / "holdfast-id")]
     path.write_text(json.dumps(switches), encoding="utf-8")
     enabled.prepare()
     assert "refund" in enabled.told()

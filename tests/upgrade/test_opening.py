@@ -68,7 +68,7 @@ def held(old: Any, new: Any, masked: frozenset[str], at: str = "") -> list[str]:
 
 
 def without_renewals(answer: Any) -> Any:
-    """`doctor` also notes that hooks of 0.1.0 can be renewed, and that others can look into the home."""
+    """`doctor` also notes that hooks of 0.1.0 can be renewed, that others can look into the home, and new checks."""
     if not isinstance(answer, dict) or "findings" not in answer:
         return answer
     return {
@@ -76,8 +76,11 @@ def without_renewals(answer: Any) -> Any:
         "findings": [
             finding
             for finding in answer["findings"]
-            if finding["level"] != "note"
-            or not ("of an older version" in finding["message"] or finding["check"] == "permissions")
+            if finding["check"] not in ("project", "trust", "memories")
+            and (
+                finding["level"] != "note"
+                or not ("of an older version" in finding["message"] or finding["check"] == "permissions")
+            )
         ],
     }
 

@@ -133,7 +133,7 @@ def test_an_archive_of_0_1_0_is_restored_on_another_machine(machine: Machine) ->
         assert done.returncode == 0, f"{words}\n{done.stdout}{done.stderr}"
         return Said(done.returncode, done.stdout, done.stderr)
 
-    elsewhere("restore", str(machine.archive))
+    elsewhere("restore", str(machine.archive), "--trust", "--yes")
     assert [row["session"] for row in elsewhere("ledger", "list", "--json").json()] == rows
     (memory,) = [
         path for path in (home / ".holdfast" / "projects").iterdir() if not path.name.startswith(".")
@@ -148,12 +148,12 @@ def test_an_archive_of_0_1_0_is_restored_on_another_machine(machine: Machine) ->
 @pytest.mark.promise("M9")
 def test_an_archive_of_0_1_0_brings_back_what_was_lost_here(machine: Machine) -> None:
     rows, facts = machine.sessions(), machine.holdfast("fact", "list", "--json").json()
-    machine.holdfast("restore", machine.archive, "--merge")
+    machine.holdfast("restore", machine.archive, "--merge", "--trust", "--yes")  # 0.1.0 signed none
     assert machine.sessions() == rows, "nothing is missing, so nothing is added"
     assert set(edited_by_hand(machine).values()) == {True}
     machine.holdfast("forget", "--text", "8080", "--yes")
     (machine.memory / "current.md").write_text("lost\n", encoding="utf-8")
-    machine.holdfast("restore", machine.archive, "--replace")
+    machine.holdfast("restore", machine.archive, "--replace", "--trust", "--yes")
     assert machine.sessions() == rows
     now = machine.holdfast("fact", "list", "--json").json()
     assert [fact["id"] for fact in now] == [fact["id"] for fact in facts]

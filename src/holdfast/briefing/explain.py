@@ -8,11 +8,17 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.core.errors import NotFound
+from holdfast.core.patterns import lazy_regex
 from holdfast.model.line import Line
+from holdfast.model.origin import Origin
 from holdfast.store.json_files import read_json_lines
 from holdfast.store.machine import Machine
+from holdfast.store.origins import Origins
 from holdfast.store.project import Project
-from holdfast.store.switches import is_known, switches_of
+from holdfast.store.switches import switches_of
+
+_IDS = lazy_regex(r"\b[A-Z]-[0-9a-z]{4,12}\b")
+_OF_GIT = lazy_regex(r"\bcommit [0-9a-f]{7,40}\b")
 
 
 class Injection(Struct, frozen=True, kw_only=True):
@@ -36,9 +42,21 @@ class Injection(Struct, frozen=True, kw_only=True):
     nothing: str = ""
     shown: tuple[Line, ...] = ()
 
-    def as_json(self) -> dict[str, object]:
-        lines = {name: [line.as_json() for line in getattr(self, name)] for name in ("lines", "shown")}
+    def as_json(self, origins: Origins) -> dict[str, object]:
+        lines = {
+            name: [
+                {**line.as_json(), "origin": origin_of_line(line, origins)} for line in getattr(self, name)
+            ]
+            for name in ("lines", "shown")
+        }
         return msgspec.structs.asdict(self) | lines
+
+
+def origin_of_line(line: Line, origins: Origins) -> Origin:
+    """Where an injected line comes from. The id at its end says so where the trace has none."""
+    ids = [line.id.removeprefix("lesson:"), line.session, *_IDS.findall(line.text)]
+    archive = origins.archive_of(*ids)
+    return archive.origin if archive is not None else "git" if _OF_GIT.search(line.text) else "session"
 
 
 def injections(project: Project) -> list[Injection]:
@@ -67,10 +85,6 @@ def why_silent(machine: Machine, project: Project, directory: Path) -> str:
     switches = switches_of(project)
     if not switches.enabled:
         return "this project is not enabled: holdfast init"
-    if not is_known(project, switches):
-        return (
-            "this checkout is not the one that was enabled, but a copy or moved from elsewhere: holdfast init"
-        )
     if off := off_by_environment(machine):
         return off
     if machine.settings().excludes(str(directory), machine.user_home):

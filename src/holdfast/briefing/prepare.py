@@ -38,7 +38,6 @@ HOT_FORMAT = "2"
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE place (path TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE off (path TEXT PRIMARY KEY, capture INTEGER NOT NULL, inject INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE exclude (pattern TEXT PRIMARY KEY, regex TEXT NOT NULL, start TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE digest (
@@ -112,9 +111,6 @@ def _database(
             "asked": write_prompting(db, machine, project, project.memory / "hot.db", memory),
         }
         db.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-        db.executemany(
-            "INSERT INTO place VALUES (?)", ((mark,) for mark in {*switches.places, *switches.marks})
-        )
         db.executemany(
             "INSERT INTO off VALUES (?, ?, ?)", ((s.path, s.capture, s.inject) for s in switches.off)
         )

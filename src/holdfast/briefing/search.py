@@ -12,16 +12,19 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from holdfast.briefing.index import PLACE, ask_index
+from holdfast.briefing.index import PLACE, SHARED_LEDGER, ask_index
 from holdfast.core.folders import text_of as file_text
 from holdfast.core.patterns import lazy_regex
+from holdfast.model.origin import Origin
 from holdfast.model.search import Hit
 from holdfast.model.statement import OPEN, SessionText, Statement, decoded, text_of
 from holdfast.search import Index
 from holdfast.search.dated import as_dated
 from holdfast.search.periods import Period, period_in
 from holdfast.store.machine import Machine
+from holdfast.store.origins import Origins
 from holdfast.store.project import Project
+from holdfast.store.waiting import waiting_archives
 
 # --- newer statements first ----------------------------------------------------------------------------
 
@@ -80,6 +83,7 @@ def superseding_first(hits: Sequence[Hit]) -> list[Hit]:
     return ordered
 
 
+SHARED_LESSONS = ".holdfast/lessons/"
 _MOST_REPEATED = 20
 _MOST_OF_PERIOD = 300
 _OF_PERIOD = {"session": 8.0, "D-": 2.0, "Q-": 1.5}  # values by kind of id, where only a day is asked for
@@ -98,13 +102,19 @@ def search(
     own: bool = True,
     floor: float = 0.0,
     nearest: bool = False,
+    waiting: bool = False,
 ) -> list[Hit]:
     """The best hits, in this project or in all projects of this machine that are not excluded.
 
     `own` includes this project. Nothing if no text has a word of the query and none is close in meaning, unless
-    `nearest`. Hits of a day or period that the query names come first.
+    `nearest`. Hits of a day or period that the query names come first. `waiting` adds what is in archives that nobody
+    trusts yet, for a person or an agent who asks.
     """
     places = memories(machine, project)[0 if own else 1 :] if everywhere else [project]
+    untrusted = (
+        [archive.memory_of(project) for archive in waiting_archives(machine.home, project)] if waiting else []
+    )
+    places = [*places, *untrusted]
     period = period_in(query, machine.now())
     if period is not None and period.is_all and not own:
         return []  # what was done on a day is asked of this project
@@ -133,6 +143,7 @@ def search(
                     return [_with_its_goal(hit, index) for hit in answers]
 
                 own = [_named(hit, place) for hit in ask_index(machine, place, ask)]
+                own = _marked(own, place, trusted=place not in untrusted)
                 hits += _of_others(own, place) if place is not project else _openable(own, place)
         hits = newest_first(_each_session_once(sorted(hits, key=lambda hit: -hit.score)))
         hits = superseding_first(hits)
@@ -226,6 +237,22 @@ def _question_and_answer(hit: Hit) -> str:
     if isinstance(statement, Statement) and statement.kind == "answer":
         return f"{statement.subject} {statement.text or OPEN}"
     return hit.text
+
+
+def _marked(hits: list[Hit], place: Project, *, trusted: bool) -> list[Hit]:
+    """The hits with their origin."""
+    if not trusted:
+        return [replace(hit, origin="other_archive", trusted=False) for hit in hits]
+    origins = Origins(place.memory)
+    return [replace(hit, origin=_origin(hit, origins)) for hit in hits]
+
+
+def _origin(hit: Hit, origins: Origins) -> Origin:
+    if archive := origins.archive_of(hit.id.removeprefix("lesson:"), hit.session):
+        return archive.origin
+    if hit.path.startswith((SHARED_LEDGER, SHARED_LESSONS)):
+        return "git"
+    return "session" if hit.session or hit.kind == "knowledge" else "person"
 
 
 def _of_others(hits: list[Hit], place: Project) -> list[Hit]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from holdfast.core.errors import UsageError
+from holdfast.store.machine import Machine
 
 
 def agreed(question: str, fix: str = "Say --yes to go ahead, --dry-run to only look") -> bool:
@@ -20,6 +21,13 @@ def agreed(question: str, fix: str = "Say --yes to go ahead, --dry-run to only l
     if not answer:  # Ctrl-D leaves the cursor behind the question
         sys.stderr.write("\n")
     return answer.strip().lower() in ("y", "yes")
+
+
+def require_person(machine: Machine) -> None:
+    """Raises UsageError inside an agent: text from elsewhere may have told it to agree."""
+    if machine.inside_agent:
+        fix = "Run it in a terminal of your own"
+        raise UsageError("an agent may not trust what came from elsewhere: a person decides", fix=fix)
 
 
 # Single keys from a terminal, as they are pressed.

@@ -100,7 +100,9 @@ def _here() -> tuple[Here, str]:
     env = dict(os.environ)
     holdfast_home = place.home_of(env)
     cwd = os.getcwd()
-    project = place.find(cwd, holdfast_home)
+    project = place.identify(cwd, holdfast_home)
+    if project is not None and project.standing() != place.REGISTERED:
+        raise _Application  # it says what is wrong with the id
     checkout = None if project is not None else find_checkout(cwd)
     memory = project.memory if project is not None and os.path.isdir(project.memory) else ""
     here = Here(

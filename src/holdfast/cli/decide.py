@@ -81,6 +81,6 @@ def _list(options: Namespace, machine: Machine) -> None:
     nothing = "No decisions yet. holdfast decide TEXT --because WHY keeps one."
     output.answer(
         options,
-        [views.decision_as_json(decision) for decision in decisions],
+        views.with_origins(machine, [views.decision_as_json(decision) for decision in decisions]),
         views.decisions_table(decisions) if decisions else nothing,
     )

@@ -6,6 +6,7 @@ from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag
 from holdfast.upkeep.clock_checks import clamped_rows
 from holdfast.upkeep.doctor import examine, repair
+from holdfast.upkeep.memories import copied_here
 
 SIGNS = {"ok": "ok  ", "note": "note", "problem": "BAD "}
 
@@ -22,7 +23,7 @@ OPTIONS = (
 
 
 def run(options: Namespace, machine: Machine) -> int:
-    project = machine.project()
+    project = copied_here(machine) or machine.project()
     fixes = repair(machine, project, dry_run=options.dry_run) if options.fix else []
     findings = examine(machine, project)
     problems = [finding for finding in findings if finding.level == "problem"]

@@ -111,14 +111,15 @@ def run(options: Namespace, machine: Machine) -> None:
     )
     output.answer(
         options,
-        [views.fact_as_json(fact) for fact in wanted_facts],
+        views.with_origins(machine, [views.fact_as_json(fact) for fact in wanted_facts]),
         views.facts_table(wanted_facts) if wanted_facts else nothing,
     )
 
 
 def run_show(options: Namespace, machine: Machine) -> None:
     fact = app.wanted_fact(_read(machine), options.id)
-    output.answer(options, views.fact_as_json(fact), lambda: views.show_fact(fact))
+    [shown] = views.with_origins(machine, [views.fact_as_json(fact)])
+    output.answer(options, shown, lambda: views.show_fact(fact, shown["origin"]))
 
 
 def run_add(options: Namespace, machine: Machine) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
@@ -15,6 +16,7 @@ from holdfast.cli.consent import agreed
 from holdfast.cli.export import amount
 from holdfast.cli.import_ import import_progress, report_as_json
 from holdfast.cli.install import as_json, changes_of, planned
+from holdfast.cli.memory_views import date
 from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import counted, place, short_duration
 from holdfast.core.errors import UsageError
@@ -23,6 +25,7 @@ from holdfast.flows.hosts import Plan, agents_here, hooked, host_for, plan_insta
 from holdfast.flows.import_sessions import ImportReport, import_sources, recorded_here, unread
 from holdfast.flows.set_up import SetUp, begin
 from holdfast.store.project import Project
+from holdfast.upkeep.memories import Joining, join, plan_join, separate
 
 DESCRIPTION = """Sets this project up, in one go: reads what agents recorded here, looks at how things are done in the
 repository, wires the agents that are found on this machine (hooks and tools in their own configuration), and shows
@@ -34,6 +37,9 @@ EXAMPLES = """examples:
   holdfast init --agents claude-code,codex only these two
   holdfast init --no-wire                  leave the agents' configuration alone
   holdfast init --dry-run --diff           only show what would change, line by line
+  holdfast init --join                     in a copy or a moved repository: use the memory of the original
+  holdfast init --join shop-1f4a9c02       use the memory of a project whose folder is gone
+  holdfast init --new                      in a copy: start a memory of its own
 """
 
 
@@ -55,6 +61,15 @@ OPTIONS = (
         metavar="NAMES",
         help=f"wire these, separated by commas (default: those found here): {', '.join(HOSTS)}",
     ),
+    option(
+        "--join",
+        nargs="?",
+        const="",
+        metavar="ID",
+        help="share the memory that this folder's id names, or the one of this id, title or folder",
+        group="whose",
+    ),
+    flag("--new", "in a copy: start a memory of its own", group="whose"),
     option("--scope", choices=SCOPES, default="user", help="whose configuration (default: user)"),
     flag("--no-import", "do not read what agents recorded"),
     flag("--no-scan", "do not look at the repository"),
@@ -68,6 +83,16 @@ OPTIONS = (
 
 
 def run(options: Namespace, machine: Machine) -> int:
+    joined = None
+    if options.join is not None:
+        joined = plan_join(machine, options.join)
+        if not _settles(options, machine, joined):
+            return 0 if options.dry_run else 1
+    elif options.new:
+        separated = separate(machine, dry_run=options.dry_run)
+        if options.dry_run:
+            output.answer(options, {"done": False}, f"Would start the memory {separated.memory.name}.")
+            return 0
     project = machine.project()
     plans, problems = _plans(options, machine, project)
     search = None if options.no_import else recorded_here(machine, project)
@@ -89,8 +114,34 @@ def run(options: Namespace, machine: Machine) -> int:
         output.line("Nothing was changed. holdfast init --no-wire leaves the agents' configuration alone.")
         return 1
     done = _do(options, machine, project, plans, search)
-    output.answer(options, _as_json(done), lambda: _show(done, project))
+    shared = {"joined": joined.memory} if joined is not None else {}
+    output.answer(options, {**_as_json(done), **shared}, lambda: _show(done, project))
     return 0
+
+
+def _settles(options: Namespace, machine: Machine, plan: Joining) -> bool:
+    """Shows the memory that this folder is to share, and joins it if the person agrees."""
+    if machine.inside_agent:
+        fix = "Run it in a terminal of your own"
+        raise UsageError("an agent may not join a memory: only a person knows whose folder this is", fix=fix)
+    memory = plan.memory
+    if options.dry_run and options.json:
+        output.show_json({"done": False, "joined": memory})
+    if not options.json:
+        used = f"last used {date(memory.last_used)}" if memory.last_used else "never used"
+        output.heading(f"{place(plan.root)} will share a memory:")
+        _row("memory", memory.id)
+        for number, folder in enumerate(memory.folders):
+            _row("" if number else "folder", f"{place(folder)}{'' if os.path.isdir(folder) else ' (gone)'}")
+        _row("holds", f"{counted(memory.sessions, 'session')}, {amount(memory.bytes)}; {used}")
+        output.line("What agents do here is kept there too, and what is known there reaches agents here.")
+    if options.dry_run:
+        return False
+    if not (options.yes or options.json) and not agreed("Share it?", "Say --yes to go ahead"):
+        output.line("Nothing was changed.")
+        return False
+    join(machine, plan)
+    return True
 
 
 def _plans(options: Namespace, machine: Machine, project: Project) -> tuple[list[Plan], list[str]]:

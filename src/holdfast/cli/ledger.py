@@ -186,10 +186,11 @@ def run_show(options: Namespace, machine: Machine) -> None:
     entry = app.find_row(app.rows(ledger), options.session)
     record = app.record_of(project, entry.session)
     title = app.titles_of(project, [entry]).get(entry.session)
+    origin = app.origin_of_row(project, entry, record)
     output.answer(
         options,
-        {**views.as_json(entry), "title": title, "record": record},
-        lambda: views.show_session(entry, record, title or ""),
+        {**views.as_json(entry), "title": title, "origin": origin, "record": record},
+        lambda: views.show_session(entry, record, title or "", origin),
     )
 
 

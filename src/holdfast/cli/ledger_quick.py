@@ -58,8 +58,8 @@ def _ledgers() -> tuple[bytes | None, bytes]:
     """The content of the repository's shared ledger, if it has one, and of this machine's ledger."""
     cwd, home = os.getcwd(), place.home_of(dict(os.environ))
     project = place.find(cwd, home)
-    # Outside git an identity can have come with a download, and inside memory another project may be meant.
-    if project is None or not project.private or _is_below(cwd, home):
+    # Inside memory another project may be meant.
+    if project is None or _is_below(cwd, home):
         raise _Application
     window = os.path.join(project.root, ".holdfast", "ledger.md")
     shared_ledger = _content(window) if os.path.lexists(window) and not os.path.islink(window) else None

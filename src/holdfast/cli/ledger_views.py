@@ -21,6 +21,7 @@ from holdfast.cli.output import (
 )
 from holdfast.ledger.cells import render_duration, render_time
 from holdfast.model.ledger import LedgerEntry
+from holdfast.model.origin import Origin, origin_text
 
 if TYPE_CHECKING:
     from holdfast.model.events import DistilledSession
@@ -93,7 +94,9 @@ def _usage_text(usage: str, record: DistilledSession | None) -> str:
     return f"{usage}: {reasons}" if reasons else usage
 
 
-def show_session(entry: LedgerEntry, record: DistilledSession | None, title: str) -> None:
+def show_session(
+    entry: LedgerEntry, record: DistilledSession | None, title: str, origin: Origin = "session"
+) -> None:
     output.heading(f"{entry.session}  {day(entry.timestamp)}  {entry.agent or '?'}")
     tokens = entry.tokens
     facts = [
@@ -114,6 +117,7 @@ def show_session(entry: LedgerEntry, record: DistilledSession | None, title: str
          f"{tokens.cache_read:,} cache read, {tokens.cache_write:,} cache write"),
         ("project", " / ".join(filter(None, (entry.project_type, entry.framework)))),
         ("commits", number(entry.commits)),
+        *([("origin", source)] if (source := origin_text(origin)) else []),
     ]  # fmt: skip
     unknown = [name for name, value in facts if not value.strip(" ?")]
     for name, value in facts:

@@ -11,6 +11,7 @@ from holdfast.cli.memory_views import date, iso
 from holdfast.cli.output import Column, Table, counted, flat, place, plural
 from holdfast.lessons.proposals import Place
 from holdfast.lessons.states import LessonStatus, pays
+from holdfast.model.origin import origin_text
 
 WHERE: dict[Place, str] = {
     "personal": "personal",
@@ -48,6 +49,7 @@ def as_json(one: LessonStatus) -> dict[str, Any]:
         "pays": pays(payback),
         "id": lesson.id,
         "kind": lesson.kind,
+        "origin": one.origin,
         "captured_at": iso(lesson.captured_at),
         "muted_until": iso(one.muted_until) if one.state == "muted" else None,
         "active_at": iso(one.active_at) if one.state == "candidate" else None,
@@ -120,7 +122,9 @@ def _seen_in(one: LessonStatus) -> str:
 def show(one: LessonStatus) -> None:
     """One lesson, each line by itself."""
     lesson = one.lesson
-    output.heading(f"{lesson.name} · {WHERE[one.place]} · {state(one)} · {lesson.id}")
+    source = origin_text(one.origin)
+    about = (lesson.name, WHERE[one.place], state(one), lesson.id, source)
+    output.heading(" · ".join(filter(None, about)))
     if lesson.description:
         output.line(f"  {flat(lesson.description)}")
     for rule in lesson.rules:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from holdfast.cli import consent, output
 from holdfast.cli import lesson_views as views
-from holdfast.cli.consent import agreed
+from holdfast.cli.consent import agreed, require_person
 from holdfast.cli.import_ import import_progress
 from holdfast.cli.options import Machine, Namespace
 from holdfast.cli.output import Column, flat, plural, table_of
@@ -127,6 +127,7 @@ def trust(options: Namespace, machine: Machine) -> int:
 
 
 def _agree(options: Namespace, machine: Machine, project: Project, seen: Sequence[LessonStatus]) -> int:
+    require_person(machine)
     for status in () if options.json else seen:
         views.show(status)
         output.line()

@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "index": ("holdfast.cli.index", "bring the search index up to date, or make it anew"),
     "lessons": ("holdfast.cli.lessons", "what sessions taught: review, promote, reject, share, trust"),
+    "trust": ("holdfast.cli.trust", "what came from elsewhere and waits for you: archives, lessons in git"),
     "forget": ("holdfast.cli.forget", "remove a session, a fact or words from all of memory, for good"),
     "project": ("holdfast.cli.project", "the projects of this repository, and which one a branch works on"),
     "history": ("holdfast.cli.history", "the versions of a file, and what each change did"),
@@ -74,7 +75,7 @@ GROUPS: dict[str, str] = {
     "lessons and knowledge": "lessons know classify",
     "ledger": "ledger cost recommend similar roi",
     "agents": "agents install uninstall plugin on off",
-    "care": "doctor audit du prune project history undo archive export restore forget index completion",
+    "care": "doctor audit du prune project history undo archive export restore trust forget index completion",
     "for programs": "hook statusline fenced mcp",
 }
 

@@ -12,7 +12,10 @@ from holdfast.cli.output import Column, Table, flat, table_of
 from holdfast.memory.merge import Contradiction
 from holdfast.memory.reference import KeptFact
 from holdfast.model.memory import Decision, Fact, OpenItem, Question
+from holdfast.model.origin import Origin, origin_text
 from holdfast.model.statement import Statement
+from holdfast.store.machine import Machine
+from holdfast.store.origins import Origins
 
 Contradictions = Sequence[Contradiction[Fact]] | Sequence[Contradiction[Decision]]
 
@@ -44,6 +47,12 @@ def origin(by: str, at: float | None, session: str) -> str:
         session and f"session {short_id(session)}",
     )
     return "".join(f" · {part}" for part in parts if part)
+
+
+def with_origins(machine: Machine, items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Items as JSON, each with where it comes from."""
+    origins = Origins(machine.project().memory)
+    return [{**item, "origin": origins.origin(item["id"], item["session"])} for item in items]
 
 
 def show_contradictions(clashes: Contradictions, advice: str) -> None:
@@ -101,10 +110,12 @@ def _standing(kept: KeptFact) -> str:
     return "" if kept.did_not_show is None else f"(did not show on {date(kept.did_not_show)}) "
 
 
-def show_fact(kept: KeptFact) -> None:
+def show_fact(kept: KeptFact, origin: Origin = "session") -> None:
     fact = kept.fact
     output.heading(f"{fact.id}  {flat(fact.text)}")
     output.line(f"  category  {fact.category}")
+    if source := origin_text(origin):
+        output.line(f"  origin    {source}")
     _show_evidence(fact)
     if kept.did_not_show is not None:
         output.line(f"  but       did not show on {date(kept.did_not_show)}")

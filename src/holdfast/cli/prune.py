@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
+from holdfast import __version__
 from holdfast.cli import output
 from holdfast.cli.du import size_text
-from holdfast.cli.options import Machine, Namespace, flag
+from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import Column, table_of
 from holdfast.core.errors import UsageError
 from holdfast.upkeep.disk_use import plan_prune, prune
+from holdfast.upkeep.memories import plan_removal, remove_orphan
 
 DESCRIPTION = """Removes what interrupted writes left and backups older than prune_backup_days. Where everything
 together takes more than prune_cap_mb, caches and derived files go too: they are made again when needed. Projects whose
@@ -20,6 +22,11 @@ EXAMPLES = """examples:
   holdfast prune --yes   remove it"""
 
 OPTIONS = (
+    option(
+        "--memory",
+        metavar="ID",
+        help="remove the memory of a project whose folder is gone, after a backup (holdfast doctor lists them)",
+    ),
     flag("--dry-run", "only show what would go (the default)"),
     flag("--yes", "remove it"),
     flag("--json", "the files as JSON; removed only with --yes"),
@@ -29,6 +36,8 @@ OPTIONS = (
 def run(options: Namespace, machine: Machine) -> None:
     if options.yes and options.dry_run:
         raise UsageError("--yes and --dry-run exclude each other", fix="Say one of them")
+    if options.memory is not None:
+        return _remove_memory(options, machine)
     going = plan_prune(machine)
     size = sum(one.size for one in going)
     if options.yes:
@@ -52,3 +61,19 @@ def run(options: Namespace, machine: Machine) -> None:
     output.line()
     what = f"{output.counted(len(going), 'file')}, {size_text(size)}"
     output.line(f"Removed {what}." if options.yes else f"Would remove {what}: holdfast prune --yes does it.")
+
+
+def _remove_memory(options: Namespace, machine: Machine) -> None:
+    memory = plan_removal(machine, options.memory)
+    removed = remove_orphan(machine, memory, __version__) if options.yes else None
+    backup = removed.backup if removed is not None else None
+    if options.json:
+        output.show_json({"done": bool(options.yes), "memory": memory, "backup": backup})
+        return
+    what = f"the memory {memory.id} ({output.counted(memory.sessions, 'session')}, {size_text(memory.bytes)})"
+    if not options.yes:
+        output.line(f"Would remove {what}, after a backup: say --yes as well.")
+        return
+    output.line(f"Removed {what}.")
+    if backup:
+        output.line(f"Backup: {output.place(backup)} (holdfast restore FILE brings it back).")

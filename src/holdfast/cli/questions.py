@@ -33,7 +33,7 @@ def run(options: Namespace, machine: Machine) -> None:
     which = " open" if options.open else " answered" if options.answered else ""
     output.answer(
         options,
-        [views.question_as_json(question) for question in questions],
+        views.with_origins(machine, [views.question_as_json(question) for question in questions]),
         views.questions_table(questions)
         if questions
         else f"No{which} questions. holdfast ask TEXT asks one.",

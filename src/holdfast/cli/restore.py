@@ -6,17 +6,23 @@ import msgspec
 
 from holdfast import __version__
 from holdfast.cli import output
+from holdfast.cli.consent import agreed, require_person
 from holdfast.cli.export import amount
 from holdfast.cli.options import Machine, Namespace, flag, option
+from holdfast.cli.trust import show_received
 from holdfast.flows.portability import Mode, Restored, restore
+from holdfast.upkeep.archives import Received, keep_apart, needs_trust, restore_trusted
 
 DESCRIPTION = """Takes in an archive that holdfast export wrote. The whole archive is checked before anything is
 written, and whatever happens meanwhile, afterwards the memory is the old one or the new one.
-Where this project has a memory already, say --merge or --replace."""
+Where this project has a memory already, say --merge or --replace.
+An archive that another machine made (or holdfast 0.1) is kept apart: search finds what is in it, marked, and agents see
+nothing of it until you trust exactly this content, with --trust or holdfast trust."""
 EXAMPLES = """examples:
   holdfast restore holdfast-shop-2026-11-15.tar.gz            into a project without memory
   holdfast restore holdfast-shop-2026-11-15.tar.gz --merge    add what is missing, keep all that is here
   holdfast restore holdfast-shop-2026-11-15.tar.gz --replace  instead of what is here, which is backed up first
+  holdfast restore holdfast-shop-2026-11-15.tar.gz --trust    on another machine: look through it, and agree
 """
 _KINDS = {
     "rows": "ledger row",
@@ -36,6 +42,8 @@ OPTIONS = (
     option("file", metavar="FILE", help="an archive of holdfast export"),
     flag("--merge", "add what is missing here; what is here stays", group="how"),
     flag("--replace", "take the place of what is here, after a backup of it", group="how"),
+    flag("--trust", "of another machine: show what agents would see of it, ask, and take it in"),
+    flag("--yes", "with --trust: agree without being asked"),
     flag("--dry-run", "check the archive, and only say what would be done"),
     flag("--json", "what was done as JSON"),
 )
@@ -43,7 +51,21 @@ OPTIONS = (
 
 def run(options: Namespace, machine: Machine) -> None:
     mode: Mode = "merge" if options.merge else "replace" if options.replace else "new"
-    done = restore(machine, machine.project(), options.file, __version__, mode, dry_run=options.dry_run)
+    project = machine.project()
+    if needs_trust(machine, project, options.file) and not (options.trust and options.dry_run):
+        if options.dry_run:
+            return _show_foreign(options, None)
+        received = keep_apart(machine, project, options.file)
+        if not options.trust:
+            return _show_foreign(options, received)
+        require_person(machine)
+        if not options.json:
+            show_received(received)
+        if not options.yes and not agreed("Trust this, and take it in?", "Say --yes to agree"):
+            return _show_foreign(options, received)
+        done = restore_trusted(machine, project, options.file, __version__, mode)
+    else:
+        done = restore(machine, project, options.file, __version__, mode, dry_run=options.dry_run)
     problems = done.added.problems if done.added else ()
     output.warn_all(f"in the archive, {problem}" for problem in problems)
     if options.json:
@@ -55,6 +77,20 @@ def run(options: Namespace, machine: Machine) -> None:
         output.line(f"{word} {_what(done)}.")
         if done.backup:
             output.line(f"What was here before: {output.place(done.backup)}")
+
+
+def _show_foreign(options: Namespace, received: Received | None) -> None:
+    """An archive of another machine that is not trusted: kept apart, or with --dry-run only looked at."""
+    if options.json:
+        found = received.as_json() if received is not None else None
+        output.show_json({"done": False, "origin": "other_archive", "waiting": found})
+    elif received is None:
+        output.line("It was made on another machine. It would be kept apart until you trust it.")
+    else:
+        kept = "Kept apart" if received.is_new else "It waits already"
+        output.line(f"{kept}: another machine made this archive, so agents see nothing of it.")
+        output.line("Search finds what is in it, marked as not trusted.")
+        output.line(f"holdfast trust {received.archive.id} shows what agents would see, and takes it in.")
 
 
 def _what(done: Restored) -> str:

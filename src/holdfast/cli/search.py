@@ -11,6 +11,7 @@ from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import place
 from holdfast.core.errors import UsageError
 from holdfast.ledger.rows import session_titles
+from holdfast.model.origin import origin_text
 from holdfast.model.search import Hit
 from holdfast.search.periods import period_in
 
@@ -113,6 +114,7 @@ def _found(options: Namespace, machine: Machine, query: str, *, nearest: bool) -
         name=options.project,
         everywhere=options.everywhere,
         nearest=nearest,
+        waiting=True,
     )
 
 
@@ -140,7 +142,8 @@ def _show(hit: Hit, title: str, *, fit: bool, project: bool) -> None:
         output.line(f"  {_cut_to_match(line, hit)}")
     where = place(f"{hit.path}:{hit.line}" if hit.line else hit.path)
     session = f"session {hit.session[:8]}{f' “{title}”' if title else ''}" if hit.session else ""
-    parts = [hit.project if project else "", hit.kind, hit.date[:10], where, session, hit.why]
+    origin = origin_text(hit.origin, trusted=hit.trusted)
+    parts = [hit.project if project else "", hit.kind, hit.date[:10], where, session, origin, hit.why]
     output.aside(" · ".join(filter(None, [*parts, f"fit {hit.score:.2f}" if fit else ""])), indent=2)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from holdfast.briefing.explain import Injection, injections_of, why_silent
+from holdfast.briefing.explain import Injection, injections_of, origin_of_line, why_silent
 from holdfast.cli import output
 from holdfast.cli.ledger_views import day
 from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import counted, in_words, places
 from holdfast.guard.hidden_text import visible
+from holdfast.model.origin import origin_text
+from holdfast.store.origins import Origins
 
 DESCRIPTION = """Shows exactly what holdfast put into a session: the lines, their tokens and the reason of each,
 or why there was nothing. SESSION is an id, the beginning of one, or `last`."""
@@ -25,10 +27,11 @@ def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     silent = why_silent(machine, project, machine.cwd)
     entries = injections_of(project, options.session)
+    origins = Origins(project.memory)
     if options.json:
-        return output.show_json({"now": silent, "injections": [entry.as_json() for entry in entries]})
+        return output.show_json({"now": silent, "injections": [entry.as_json(origins) for entry in entries]})
     for entry in entries:
-        _show(entry)
+        _show(entry, origins)
     if not entries:
         output.line("No session was told anything here yet.")
     if silent:
@@ -43,7 +46,7 @@ def _local(time: str) -> str:
         return time
 
 
-def _show(entry: Injection) -> None:
+def _show(entry: Injection, origins: Origins) -> None:
     details = ", ".join(
         part for part in (entry.source, entry.tool, entry.agent and f"agent {entry.agent}") if part
     )
@@ -57,6 +60,8 @@ def _show(entry: Injection) -> None:
         output.line(f"  {visible(line.text)}")
         if line.reason:
             output.line(f"      because: {visible(in_words(line.reason))}")
+        if source := origin_text(origin_of_line(line, origins)):
+            output.line(f"      from: {source}")
     if entry.left_out:
         output.line(f"  {entry.left_out} more did not fit")
     if entry.nothing:

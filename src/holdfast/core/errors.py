@@ -5,6 +5,7 @@ HoldfastError            base; `code` never changes once released
 ├── TranscriptError      a transcript cannot be read at all
 ├── LedgerError          the ledger file as a whole is unusable
 ├── StoreError           the disk, a lock or a permission prevents reading or writing
+├── CopiedProject        a folder has the id of a project that is registered elsewhere
 ├── NameRefused          a name must not become a path
 ├── FormatTooNew         a store has a format that this version must not write
 ├── ConfigError          a configuration file is invalid
@@ -56,6 +57,10 @@ class LedgerError(HoldfastError):
 
 class StoreError(HoldfastError):
     code = "store"
+
+
+class CopiedProject(HoldfastError):
+    code = "copied-project"
 
 
 class NameRefused(HoldfastError):

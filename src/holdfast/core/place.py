@@ -1,6 +1,10 @@
-"""Finds the project of a directory: repository, branch, identity and memory, from git's files and ours.
+"""Decides which project a directory is: repository, branch, identity and memory, from git's files and ours.
 
-Hooks use this module, so it must not import anything heavy; `store/project.py` adds what a new project needs.
+`identify` is the one decision for hooks, commands, agents' tools and imports. Hooks use this module, so it must not
+import anything heavy; `store/project.py` adds what a new project needs.
+
+An id lies in the checkout, so a copy, a download or an unpacked archive can carry it. It is valid only where this
+machine registered it: in `<memory>/places`, with a line for each place.
 """
 
 from __future__ import annotations
@@ -8,12 +12,25 @@ from __future__ import annotations
 import os
 import stat
 
-from holdfast.core.reading import bytes_of, small_text
+from holdfast.core.reading import bytes_of, json_of, small_text
 
 TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Iterator
 
+# What an id is worth in the place where it was found.
+REGISTERED = "registered"
+SAME_PATH = "same path"  # another file where a registered one was: the application compares the root commits
+COPY = "copy"  # registered on this machine, but elsewhere
+POINTER = (
+    "pointer"  # this folder points to the git directory of a registered repository, which does not know it
+)
+NEW = "new"  # no memory of that name is kept here
+
+PLACES = "places"
+_MOST_PLACES = 1 << 20
+_LEGACY = "switches.json"
+_ESCAPES = (("%", "%25"), ("\n", "%0A"), ("\r", "%0D"))
 LOAD_FROM = "Load from "
 LINKED = LOAD_FROM + ".holdfast/local/"
 _MOST_PACKED = 4 << 20
@@ -66,6 +83,110 @@ def _commit(text: str) -> str:
     return text if len(text) in (40, 64) and _HEXADECIMAL.issuperset(text) else ""
 
 
+class Entry:
+    """Where an id file was registered: its real path, inode and creation, and the root commits of the repository.
+
+    holdfast writes an id file once, so its modification time is its creation time, on every system. Nothing here is
+    known of an entry of 0.1.0 but its path, or its inode and creation.
+    """
+
+    __slots__ = ("created", "inode", "path", "roots")
+
+    def __init__(self, path: str, inode: str = "", created: str = "", roots: str = "") -> None:
+        self.path = path
+        self.inode = inode
+        self.created = created
+        self.roots = roots
+
+    def line(self) -> str:
+        return f"id {self.inode or '-'} {self.created or '-'} {self.roots or '-'} {escaped(self.path)}\n"
+
+
+class Registry:
+    """All places of a memory. `trees` are work trees that git's own files do not confirm."""
+
+    __slots__ = ("entries", "is_legacy", "trees")
+
+    def __init__(self, entries: list[Entry], trees: set[str], *, is_legacy: bool = False) -> None:
+        self.entries = entries
+        self.trees = trees
+        self.is_legacy = is_legacy
+
+    def __bool__(self) -> bool:
+        return bool(self.entries)
+
+    def by_inode(self, status: os.stat_result) -> Entry | None:
+        """The entry of this very file, wherever it lies now: a device number is never looked at."""
+        inode, created = str(status.st_ino), str(status.st_mtime_ns)
+        for entry in self.entries:
+            if entry.inode == inode and entry.created == created:
+                return entry
+        return None
+
+    def by_path(self, path: str) -> Entry | None:
+        for entry in self.entries:
+            if entry.path == path:
+                return entry
+        return None
+
+    def text(self) -> str:
+        lines = [entry.line() for entry in self.entries if entry.path]
+        return "".join([*lines, *(f"tree {escaped(tree)}\n" for tree in sorted(self.trees))])
+
+
+def registered(memory: str) -> Registry | None:
+    """What is registered for a memory; None if it has no such file, as before 0.2."""
+    data = bytes_of(os.path.join(memory, PLACES), _MOST_PLACES)
+    if data is None:
+        return None
+    entries, trees = [], set()
+    for line in data.decode("utf-8", "surrogateescape").split("\n"):
+        kind, _, rest = line.partition(" ")
+        if kind == "tree":
+            trees.add(_unescaped(rest))
+        elif kind == "id":
+            words = rest.split(" ", 3)
+            if len(words) == 4:
+                inode, created, roots = ("" if word == "-" else word for word in words[:3])
+                entries.append(Entry(_unescaped(words[3]), inode, created, roots))
+    return Registry(entries, trees)
+
+
+def enabled_places(memory: str) -> Registry:
+    """Where 0.1.0 enabled a memory."""
+    entries: list[Entry] = []
+    trees: set[str] = set()
+    try:
+        switches = json_of(os.path.join(memory, _LEGACY), _MOST_PLACES)
+        marks = [*switches.get("places", ()), *switches.get("marks", ())]
+    except (OSError, ValueError, AttributeError, TypeError):
+        marks = []
+    for mark in marks:
+        if not isinstance(mark, str):
+            continue
+        kind, _, rest = mark.partition(":")
+        if kind == "file":
+            inode, _, created = rest.partition(":")
+            entries.append(Entry("", inode, created))
+        elif kind == "root":
+            trees.add(rest)
+        elif os.path.isabs(mark):
+            entries.append(Entry(mark))
+    return Registry(entries, trees, is_legacy=True)
+
+
+def escaped(path: str) -> str:
+    for sign, code in _ESCAPES:
+        path = path.replace(sign, code)
+    return path
+
+
+def _unescaped(text: str) -> str:
+    for sign, code in reversed(_ESCAPES):
+        text = text.replace(code, sign)
+    return text
+
+
 class Place:
     """A project that has an identity: only such a project can be enabled."""
 
@@ -76,23 +197,39 @@ class Place:
         self.checkout = checkout
         self.private = checkout.private if checkout else ""
 
-    def known(self, marks: Container[str]) -> bool:
-        """Whether a person enabled the project here, even if it was moved since: it may all come from a download."""
+    def standing(self) -> str:
+        """What the id is worth here. It may come with a download, so only what this machine registered counts."""
         try:
             status = os.lstat(self.identity_file)
         except OSError:
-            return False
-        if stat.S_ISLNK(status.st_mode):
-            return False
-        if not self.private:
-            window = os.path.dirname(self.identity_file)
-            return not os.path.islink(window) and os.path.realpath(self.identity_file) in marks
-        if mark_of(status) not in marks and os.path.realpath(self.identity_file) not in marks:
-            return False
-        return self._is_its_work_tree() or root_mark(self.root) in marks
+            return COPY
+        if not stat.S_ISREG(status.st_mode) or (not self.private and os.path.islink(self.window)):
+            return COPY
+        registry = self.registry
+        if not registry and not os.path.exists(os.path.join(self.memory, "format")):
+            return NEW  # or another command is just setting it up
+        # A file with a second name, as `cp -al` makes it, is in two places: then the path decides.
+        if status.st_nlink > 1 or registry.by_inode(status) is None:
+            entry = registry.by_path(os.path.realpath(self.identity_file))
+            if entry is None:
+                return COPY
+            # One of 0.1.0 has no more than its path; it gets the rest at the next write.
+            if not registry.is_legacy and entry.created != str(status.st_mtime_ns):
+                return SAME_PATH
+        if not self.private or self.is_confirmed() or os.path.realpath(self.root) in registry.trees:
+            return REGISTERED
+        return POINTER
 
-    def _is_its_work_tree(self) -> bool:
-        """Whether git's directory confirms it: any folder can point to that directory."""
+    @property
+    def window(self) -> str:
+        return os.path.join(self.root, ".holdfast")
+
+    @property
+    def registry(self) -> Registry:
+        return read_registry(self.memory)
+
+    def is_confirmed(self) -> bool:
+        """Whether git's directory knows this work tree: any folder can point to that directory."""
         marker = os.path.join(self.root, ".git")
         if self.private == marker:
             return not os.path.islink(marker)
@@ -122,13 +259,18 @@ class Place:
         return self.checkout.head()[0] if self.checkout else ""
 
 
-def mark_of(status: os.stat_result) -> str:
-    """Identifies an identity file even after its repository was moved; an archive cannot reproduce it."""
-    return f"file:{status.st_ino}:{status.st_mtime_ns}"
-
-
-def root_mark(root: str) -> str:
-    return f"root:{os.path.realpath(root)}"
+def read_registry(memory: str) -> Registry:
+    """The places of a memory. One of 0.1.0 belongs where it was enabled, else to the work tree that it was made for."""
+    registry = registered(memory)
+    if registry is None:
+        registry = enabled_places(memory)
+        root = "" if registry else small_text(os.path.join(memory, "root")).strip()
+        if root:
+            checkout = checkout_at(root)
+            parent = checkout.common if checkout else os.path.join(root, ".holdfast")
+            path = os.path.join(parent, "holdfast-id" if checkout else "id")
+            registry = Registry([Entry(os.path.realpath(path))], {os.path.realpath(root)}, is_legacy=True)
+    return registry
 
 
 def _is_same(one: str, other: str) -> bool:
@@ -151,11 +293,18 @@ def user_home(env: dict[str, str]) -> str:
 
 
 def find(start: str, home: str) -> Place | None:
-    """The project of a directory; None without an identity file."""
+    """The project of a directory, if this machine registered it there; None otherwise."""
+    place = identify(start, home)
+    return place if place is not None and place.standing() == REGISTERED else None
+
+
+def identify(start: str, home: str) -> Place | None:
+    """The project that a directory claims to be, and by `standing` whether it is; None without an id."""
     located = locate(start, home)
-    if located is None:
-        return None
-    root, identity_file, checkout = located
+    return None if located is None else place_of(*located, home)
+
+
+def place_of(root: str, identity_file: str, checkout: Checkout | None, home: str) -> Place | None:
     identity = small_text(identity_file, follow=False).strip()
     if not is_identity(identity):
         return None

@@ -10,10 +10,10 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.core.errors import CopiedProject, HoldfastError, UsageError
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
-from holdfast.store.switches import is_known, switches_of
+from holdfast.store.switches import switches_of
 
 
 class CallCancelled(HoldfastError):
@@ -52,10 +52,17 @@ def permit(machine: Machine, *, reads: bool, writes: bool) -> Project:
         raise UsageError(
             "holdfast is switched off in this session (HOLDFAST or CI); nothing was read or written"
         )
-    project = machine.project()
+    try:
+        project = machine.project()
+    except CopiedProject as error:  # where the other one lies is none of an agent's business
+        raise UsageError(
+            "memory is not enabled here: the folder has the id of another one; nothing was read or written",
+            where=error.where,
+            fix="A person decides: holdfast init",
+        ) from None
     directory = _directory(machine)
     switches = switches_of(project)
-    if not (switches.enabled and is_known(project, switches) and project.memory.is_dir()):
+    if not (switches.enabled and project.memory.is_dir()):
         raise UsageError(
             "memory is not enabled for this project; nothing was read or written",
             where=str(project.root),

@@ -14,6 +14,7 @@ from pathlib import Path
 import holdfast.core.light_msgspec  # noqa: F401  # before anything that imports msgspec
 
 # isort: split
+from holdfast.core.errors import CopiedProject
 from holdfast.core.patterns import load_programs, save_programs
 from holdfast.core.place import home_of
 from holdfast.flows.capture import await_last_lines, capture, has_left, has_written_on
@@ -35,10 +36,14 @@ def main(arguments: Sequence[str]) -> int:
     watch.start()
     try:
         machine = Machine(cwd=Path(root))
-        project = machine.project()
+        try:
+            project = machine.project()
+        except CopiedProject:
+            return 1  # nothing is kept of it, not even a line in the log of the other one
         if project.memory != Path(memory):
             raise ValueError(f"{root} belongs to {project.memory.name} by now")
         if only:
+            project.register()  # a hook may have found another file where the id was
             prepare_if_enabled(machine, project)
             return 0
         await_last_lines(project)

@@ -28,6 +28,7 @@ from holdfast.store.bundle import (
     unpack_bundle,
     write_bundle,
 )
+from holdfast.store.machine_key import origin_of, sign
 from holdfast.store.project import Project
 
 FOLDERS = ("backups", "exports")
@@ -105,6 +106,9 @@ def edit_archive(project: Project, found: ArchiveFinding, edit: Edit, *, dry_run
             ]
             sources += [Source(SHARED_LEDGER, shared)] if shared.exists() else []
             manifest = replace(found.manifest, members=tuple(source.member() for source in sources))
+            home = project.memory.parent.parent
+            if origin_of(home, found.manifest) == "archive":  # it stays an archive of this machine
+                manifest = sign(home, manifest)
             write_bundle(found.path, manifest, sources, force=True)
     return number
 

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from holdfast.agents.contract import Importer, Warned
-from holdfast.core.errors import HoldfastError
+from holdfast.core.errors import CopiedProject, HoldfastError
 from holdfast.flows.find_transcripts import (
     SessionSource,
     TranscriptSearch,
@@ -23,11 +23,12 @@ from holdfast.store.project import Project, place_of
 
 
 class Everything(Struct):
-    """Results by project, by agent, and by directory for directories that no longer exist."""
+    """Results by project, by agent, and by directory for those that no longer exist or have another project's id."""
 
     projects: dict[str, ImportReport] = {}
     agents: dict[str, int] = {}
     homeless: dict[str, int] = {}
+    copies: dict[str, int] = {}
     excluded: int = 0
     warnings: list[Warned] = []
 
@@ -45,6 +46,7 @@ class Everything(Struct):
             },
             "agents": self.agents,
             "without_directory": self.homeless,
+            "copied": self.copies,
             "excluded": self.excluded,
         }
 
@@ -67,7 +69,13 @@ def import_everything(machine: Machine, agent: str | None, progress: Progress | 
             folder = cwd or "(no directory)"
             result.homeless[folder] = result.homeless.get(folder, 0) + 1
         else:
-            project = machine.project(place)
+            try:
+                project = machine.project(place)
+            except CopiedProject as error:
+                result.copies[error.where] = result.copies.get(error.where, 0) + 1
+                if result.copies[error.where] == 1:
+                    result.warnings.append(Warned(error.where, 0, error.code, error.line()))
+                continue
             groups.setdefault(project.memory, (project, []))[1].append(item)
     inside = _inside_projects(machine, importers)
     for project, sources in groups.values():

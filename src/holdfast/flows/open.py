@@ -5,10 +5,12 @@ A person may have put a secret or hidden text into a file, so everything that is
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.briefing.index import PLACE, SHARED_LEDGER, memory_files
 from holdfast.core.errors import NotFound, UsageError
@@ -16,8 +18,11 @@ from holdfast.core.folders import text_of
 from holdfast.core.patterns import lazy_regex
 from holdfast.guard.hidden_text import visible
 from holdfast.memory.decisions import FOLDER
+from holdfast.model.origin import Origin
 from holdfast.store.machine import Machine
+from holdfast.store.origins import Origins
 from holdfast.store.project import Project
+from holdfast.store.waiting import waiting_archives
 
 BEFORE, AFTER = 8, 24  # lines around the requested one
 MOST_CHARACTERS = 6_000
@@ -36,6 +41,8 @@ class Excerpt(Struct, frozen=True, kw_only=True):
     last: int
     total: int
     text: str
+    origin: Origin = "session"
+    trusted: bool = True
 
 
 class Readable(Struct, frozen=True, kw_only=True):
@@ -46,7 +53,21 @@ class Readable(Struct, frozen=True, kw_only=True):
 
 
 def open_place(machine: Machine, project: Project, wanted: str) -> Excerpt:
-    """The excerpt at `path`, at `path:line`, or around an id or a session."""
+    """The excerpt at `path`, at `path:line`, or around an id or a session; marked if nobody trusts it yet."""
+    try:
+        excerpt = _open(machine, project, wanted)
+    except NotFound:
+        for archive in waiting_archives(machine.home, project):
+            with contextlib.suppress(NotFound):
+                excerpt = _open(machine, archive.memory_of(project), wanted)
+                return replace(excerpt, origin="other_archive", trusted=False)
+        raise
+    archive_of = Origins(project.memory).archive_of
+    source = archive_of(wanted.strip().removeprefix("lesson:"), wanted.strip().removeprefix("session:"))
+    return replace(excerpt, origin=source.origin) if source is not None else excerpt
+
+
+def _open(machine: Machine, project: Project, wanted: str) -> Excerpt:
     target = wanted.strip()
     if not target or len(target) > 1_000:
         raise UsageError("there is nothing to open", fix="Name an id or a file:line that a search has shown")
@@ -73,7 +94,7 @@ def _indexed(machine: Machine, project: Project, id: str) -> Excerpt | None:
     if hit is None:
         return None
     if hit.line:
-        return open_place(machine, project, f"{hit.path}:{hit.line}")
+        return _open(machine, project, f"{hit.path}:{hit.line}")
     return Excerpt(
         path=hit.path, first=1, last=1, total=1, text=_cut(_redact(machine, hit.text), MOST_CHARACTERS)
     )

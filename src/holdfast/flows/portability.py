@@ -13,6 +13,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.briefing.archive_contents import contents_of
 from holdfast.core import files, folders
 from holdfast.core.errors import NotFound, StoreError
 from holdfast.core.stamp import Stamp
@@ -24,7 +25,9 @@ from holdfast.flows.transplant import Taken
 from holdfast.flows.union import REASON, Added, Union
 from holdfast.ledger.intake import corrections
 from holdfast.ledger.store import LedgerStore, missing_rows
+from holdfast.lessons.store import LessonStore
 from holdfast.memory.store import MemoryStore
+from holdfast.model.origin import Origin
 from holdfast.store.bundle import (
     FORMAT,
     MEMORY,
@@ -37,10 +40,14 @@ from holdfast.store.bundle import (
     write_bundle,
 )
 from holdfast.store.machine import Machine
+from holdfast.store.machine_key import hash_of, origin_of, sign
 from holdfast.store.memory_files import CAPTURE
+from holdfast.store.origins import TakenIn, add_archive
 from holdfast.store.project import FORMAT as MEMORY_FORMAT
 from holdfast.store.project import Project, require_format
+from holdfast.store.trust import Trust
 from holdfast.store.versions import new_group
+from holdfast.store.waiting import WaitingArchive
 
 Mode = Literal["new", "merge", "replace"]
 
@@ -70,6 +77,7 @@ class Restored(Struct, frozen=True, kw_only=True):
     added: Added | None
     backup: str | None
     done: bool
+    origin: Origin = "archive"
 
 
 def export(
@@ -138,7 +146,7 @@ def _write(
         memory_format=MEMORY_FORMAT,
         members=tuple(source.member() for source in taken.sources),
     )
-    size = write_bundle(path, manifest, taken.sources, force=force)
+    size = write_bundle(path, sign(machine.home, manifest), taken.sources, force=force)
     return Exported(
         path=str(path),
         title=project.title,
@@ -172,27 +180,22 @@ def restore(
     """Restores an archive. Nothing is written before the whole archive has been read and checked."""
     path = machine.cwd / Path(file).expanduser()
     manifest = check_bundle(path)
-    _require_room(project, manifest)
+    if not dry_run:
+        _require_trust(machine, project, str(path), hash_of(manifest), origin_of(machine.home, manifest))
+    require_room(project, manifest)
     _look(project, mode)
     run = _Restoring(machine, project, path, manifest, version, mode, dry_run=dry_run)
-    done = not (dry_run and mode != "merge") and transplant.put(
-        project, run.build, look=lambda: _look(project, mode)
-    )
-    if done or (mode == "merge" and not dry_run):  # an earlier restore may have died before this
-        project.prepare()
-        refresh(machine, project)
-    return Restored(
-        path=str(path),
-        title=manifest.title,
-        made=manifest.made,
-        version=manifest.holdfast,
-        mode=mode,
-        files=len(manifest.members),
-        bytes=manifest.bytes,
-        added=run.added,
-        backup=run.backup,
-        done=done,
-    )
+    done = not (dry_run and mode != "merge") and run.put()
+    return run.result(path, done=done)
+
+
+def take_in(
+    machine: Machine, project: Project, archive: WaitingArchive, version: str, mode: Mode
+) -> Restored:
+    """Restores an archive that waited for trust."""
+    _require_trust(machine, project, str(archive.folder), archive.hash, "other_archive")
+    run = _Restoring(machine, project, archive.folder, archive.manifest, version, mode, unpacked=True)
+    return run.result(archive.folder, done=run.put())
 
 
 def _look(project: Project, mode: Mode) -> None:
@@ -206,7 +209,14 @@ def _look(project: Project, mode: Mode) -> None:
         )
 
 
-def _require_room(project: Project, manifest: Manifest) -> None:
+def _require_trust(machine: Machine, project: Project, where: str, hash: str, origin: Origin) -> None:
+    """Raises StoreError for an archive of another machine that no person here has agreed to."""
+    if origin != "archive" and not Trust(machine.home, project).has_archive(hash):
+        fix = "holdfast restore FILE keeps it apart, and holdfast trust shows what is in it and takes it in"
+        raise StoreError("it was made on another machine, and is not trusted", where=where, fix=fix)
+
+
+def require_room(project: Project, manifest: Manifest) -> None:
     place = next(folder for folder in project.memory.parents if folder.is_dir())
     free = shutil.disk_usage(place).free
     if manifest.bytes > free:
@@ -215,6 +225,22 @@ def _require_room(project: Project, manifest: Manifest) -> None:
             where=str(place),
             fix="Free some space and try again",
         )
+
+
+def unpack_cleaned(
+    machine: Machine, project: Project, path: Path, manifest: Manifest, incoming: Path
+) -> Project:
+    """Unpacks an archive to a new folder, without secrets and what was forgotten here."""
+    unpack_bundle(path, manifest, incoming)
+    files.make_private(incoming / "memory")
+    database = incoming / "memory" / CAPTURE
+    if database.exists() and (problem := transplant.why_not_capture(database)):
+        raise StoreError(
+            f"its {CAPTURE} cannot be used: {problem}", where=str(path), fix="Nothing was changed"
+        )
+    there = transplant.at(project, incoming / "memory")
+    receive(machine, project, there, incoming / SHARED_LEDGER)
+    return there
 
 
 class _Restoring:
@@ -229,30 +255,67 @@ class _Restoring:
         version: str,
         mode: Mode,
         *,
-        dry_run: bool,
+        dry_run: bool = False,
+        unpacked: bool = False,
     ) -> None:
         self.machine, self.project, self.path = machine, project, path
         self.manifest, self.version, self.mode, self.dry_run = manifest, version, mode, dry_run
+        self._unpacked = unpacked
         self.added: Added | None = None
         self.backup: str | None = None
+        self.origin = origin_of(machine.home, manifest)
+        self.names: set[str] = set()
+
+    def put(self) -> bool:
+        """Puts the new memory in place, and notes where it comes from."""
+        project, manifest = self.project, self.manifest
+        if not transplant.put(project, self.build, look=lambda: _look(project, self.mode)):
+            if self.mode == "merge" and not self.dry_run:  # an earlier restore may have died before this
+                project.prepare()
+                refresh(self.machine, project)
+            return False
+        project.prepare()
+        taken_in = TakenIn(
+            hash=hash_of(manifest),
+            origin=self.origin,
+            title=manifest.title,
+            made=manifest.made,
+            at=self.machine.now().timestamp(),
+        )
+        add_archive(project.memory, project.lock("origins"), taken_in, self.names)
+        refresh(self.machine, project)
+        return True
+
+    def result(self, path: Path, *, done: bool) -> Restored:
+        return Restored(
+            path=str(path),
+            title=self.manifest.title,
+            made=self.manifest.made,
+            version=self.manifest.holdfast,
+            mode=self.mode,
+            files=len(self.manifest.members),
+            bytes=self.manifest.bytes,
+            added=self.added,
+            backup=self.backup,
+            done=done,
+            origin=self.origin,
+        )
 
     def build(self, stage: Path, before: Taken | None) -> bool:
         """Builds the new memory in `stage/memory`. False if there is nothing to put in place."""
         incoming = stage / "incoming"
-        unpack_bundle(self.path, self.manifest, incoming)
-        files.make_private(incoming / "memory")
-        database = incoming / "memory" / CAPTURE
-        if database.exists() and (problem := transplant.why_not_capture(database)):
-            raise StoreError(
-                f"its {CAPTURE} cannot be used: {problem}", where=str(self.path), fix="Nothing was changed"
-            )
-        receive(
-            self.machine,
-            self.project,
-            transplant.at(self.project, incoming / "memory"),
-            incoming / SHARED_LEDGER,
-        )
+        if self._unpacked:
+            transplant.copy_unpacked(self.path, incoming)
+            there = transplant.at(self.project, incoming / "memory")
+            receive(self.machine, self.project, there, incoming / SHARED_LEDGER)
+        else:
+            there = unpack_cleaned(self.machine, self.project, self.path, self.manifest, incoming)
         self._correct_stamps(incoming)
+        if self.origin == "other_archive":  # only sessions of this machine make lessons active by themselves
+            LessonStore(there).note(lambda record: replace(record, captured={}, shown={}))
+        self.names = contents_of(self.machine, there).names()
+        if before is not None:
+            self.names -= contents_of(self.machine, self.project).names()
         if self.mode == "merge" and before is not None:
             return self._merge(stage, incoming, before)
         self._add_shared_rows(incoming)

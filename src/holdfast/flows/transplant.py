@@ -197,6 +197,12 @@ def write_sources(folder: Path, sources: Iterable[Source]) -> None:
             files.finish(target)
 
 
+def copy_unpacked(folder: Path, target: Path) -> None:
+    """Copies an archive that was unpacked before, without what is derived."""
+    with files.explained(target, "write"):
+        shutil.copytree(folder, target, ignore=shutil.ignore_patterns("index*", "locks"))
+
+
 def at(project: Project, memory: Path) -> Project:
     """The same project with its memory in another folder, and a window that does not exist."""
     return replace(

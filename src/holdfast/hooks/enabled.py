@@ -18,6 +18,6 @@ def enabled_at(directory: str, env: dict[str, str]) -> bool:
         return False
     try:
         prepared = Prepared(project.memory, older=True)
-        return prepared.enabled(project) and not prepared.excluded([directory])
+        return prepared.enabled and not prepared.excluded([directory])
     except Unreadable:
         return True

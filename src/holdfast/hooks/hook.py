@@ -8,7 +8,7 @@ import time
 
 from holdfast.core import place
 from holdfast.hooks import host_protocol, payload, trace
-from holdfast.hooks.host_protocol import MOMENT, PROMPT, Call
+from holdfast.hooks.host_protocol import MOMENT, PROMPT, START, Call
 
 TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
@@ -82,8 +82,15 @@ def answer(arguments: list[str], raw: bytes, stdout: BinaryIO, env: dict[str, st
             fields = host_protocol.named(fields, arguments[2:])
         call = Call(host_protocol.speaker(host, fields, env), host_event, event, fields)
         directories = directories_of(call, env)
-        project = place.find(directories[0], place.home_of(env))
+        project = place.identify(directories[0], place.home_of(env))
         if project is None or not os.path.exists(os.path.join(project.memory, "hot.db")):
+            return 0
+        if (standing := project.standing()) != place.REGISTERED:
+            memory, root, project = project.memory, project.root, None
+            if standing == place.SAME_PATH and event == START:
+                from holdfast.core.processes import CAPTURE, detach
+
+                detach([*CAPTURE, memory, root, "prepare"], env)  # only git can tell whether it is the same
             return 0
         if arguments[2:]:
             from holdfast.hooks.plugged import leaves_it_to_settings

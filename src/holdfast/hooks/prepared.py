@@ -8,8 +8,6 @@ TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     from typing import Any
 
-    from holdfast.core.place import Place
-
 FORMAT = "2"  # 1 was that of 0.1.0
 NAME = "hot.db"
 MOMENT = ("rule", "token", "needs", "place", "project", "text", "reason", "id")
@@ -46,11 +44,10 @@ class Prepared:
         if found != FORMAT and not (older and found == "1"):
             raise Unreadable(f"format {found!r}, this hook reads {FORMAT}", older=found == "1")
 
-    def enabled(self, found: Place) -> bool:
-        """Whether memory is enabled on this machine and in this folder: an identity can come with a download."""
-        if self.meta.get("enabled") != "1":
-            return False
-        return found.known({path for (path,) in self._rows("SELECT path FROM place")})
+    @property
+    def enabled(self) -> bool:
+        """Whether a person enabled memory for this project. Which project it is, `core/place.py` has decided."""
+        return self.meta.get("enabled") == "1"
 
     def excluded(self, directories: list[str]) -> bool:
         try:

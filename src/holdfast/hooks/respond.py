@@ -25,7 +25,7 @@ def respond(
     """The answer to an event; `until` is the deadline."""
     event, payload = call.event, call.payload
     prepared = _opened(call, directories, found, env, until)
-    if prepared is None or not prepared.enabled(found):
+    if prepared is None or not prepared.enabled:
         return b""
     if problem:
         trace.log(found.memory, f"{event}: {problem}")

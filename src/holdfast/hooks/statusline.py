@@ -49,7 +49,7 @@ def line_for(raw: bytes, env: dict[str, str]) -> str:
     from holdfast.hooks.prepared import Prepared
 
     prepared = Prepared(project.memory, older=True)
-    if not prepared.enabled(project) or prepared.excluded([directory]):
+    if not prepared.enabled or prepared.excluded([directory]):
         return ""
     if prepared.off([directory])[1]:
         return "holdfast: off here"

@@ -18,6 +18,7 @@ from holdfast.ledger.intake import clamped, correct_stamps, stamp_of, stamped
 from holdfast.ledger.markdown import LedgerFile, current, parse_ledger
 from holdfast.ledger.store import ProjectLedger, missing_rows
 from holdfast.model.ledger import LedgerEntry
+from holdfast.model.origin import Origin
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
@@ -108,6 +109,16 @@ def session_titles(project: Project, sessions: Sequence[str]) -> dict[str, str]:
         project.capture, lambda store: lookup.titles(store, sessions), {}
     )
     return {session: titles[session] for session in sessions if titles.get(session)}
+
+
+def origin_of_row(project: Project, entry: LedgerEntry, record: DistilledSession | None) -> Origin:
+    """Where a row comes from. One without a record here came through git, or was written by hand."""
+    from holdfast.store.origins import Origins
+
+    archive = Origins(project.memory).archive_of(entry.session)
+    if archive is not None:
+        return archive.origin
+    return "session" if record is not None else "git" if project.window_ledger is not None else "person"
 
 
 def add_row(machine: Machine, project: Project, entry: LedgerEntry) -> LedgerEntry:

@@ -21,6 +21,8 @@ from holdfast.lessons.fingerprint import Changed, Checked, Missing, PlaceStamp, 
 from holdfast.lessons.proposals import Place, Proposed, united
 from holdfast.lessons.store import LessonStore, Shelf, StoredLesson
 from holdfast.model.lesson import Fingerprint, Lesson, Scope, State
+from holdfast.model.memory import content_id
+from holdfast.model.origin import Origin
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.snapshots import keep_snapshot
@@ -46,6 +48,7 @@ class LessonStatus(Struct, frozen=True, kw_only=True):
     due: tuple[str, ...] = ()
     own: bool = True  # learned or written here; for a shared lesson: written by this machine
     drift: tuple[str, ...] = ()  # changes in the files it depends on
+    origin: Origin = "session"
     changed: bool = False  # the trusted version of this name had other content
 
     @property
@@ -168,8 +171,19 @@ def _status(shelf: Shelf, place: Place, stored: StoredLesson, clock: _Clock) -> 
         active_at=clock.last(lesson) if place == "candidates" else None,
         due=due if state in ("active", "candidate") else (),
         own=own,
+        origin=_origin(shelf, lesson, place, own=own),
         changed=place == "shared" and approval is None and shelf.trust.ever(name),
     )
+
+
+def _origin(shelf: Shelf, lesson: Lesson, place: Place, *, own: bool) -> Origin:
+    if place == "shared" and not own:
+        return "git"
+    ids = [content_id("L", rule) for rule in lesson.rules] if place != "personal" else []
+    archive = shelf.origins.archive_of(*ids)
+    if archive is not None:
+        return archive.origin
+    return "session" if lesson.sessions else "person"
 
 
 class _Clock:

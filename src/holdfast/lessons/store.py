@@ -38,6 +38,7 @@ from holdfast.lessons.markdown import LessonFile, parse_lesson, rewrite_lesson
 from holdfast.lessons.proposals import LONGEST_RULE, Key, Merge, Place, Proposed, allowed, with_digests
 from holdfast.model.lesson import Fingerprint, Lesson
 from holdfast.store.denied import Denied
+from holdfast.store.origins import Origins
 from holdfast.store.project import Project
 from holdfast.store.trust import Trust
 from holdfast.store.versions import UNDO, Step, Versions, steps_back
@@ -198,6 +199,7 @@ class Shelf(Struct, frozen=True, kw_only=True):
     choices: Choices
     record: Record
     trust: Trust
+    origins: Origins
 
     def folder(self, place: Place) -> Folder:
         folder: Folder = getattr(self, place)
@@ -261,6 +263,7 @@ class LessonStore:
             choices=self.choices(),
             record=read_record(self._own),
             trust=Trust(self._home, self.project),
+            origins=Origins(self.project.memory),
         )
 
     def choices(self) -> Choices:
@@ -315,7 +318,7 @@ class LessonStore:
                     for key, lesson in merge.lessons.items()
                     if before.get(key) != lesson
                 },
-                record=shelf.record.reword(merge.reworded).capture(merge.taken),
+                record=shelf.record.reword(merge.reworded).capture(_own(merge.taken, shelf.origins)),
                 lenient=True,
             )
 
@@ -425,6 +428,16 @@ class LessonStore:
 
     def _personal_path(self, shown: str) -> Path:
         return self.path_of("personal", Path(shown).name.removesuffix(".md"))
+
+
+def _own(
+    taken: Iterable[tuple[str, tuple[str, ...]]], origins: Origins
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The rules that sessions of this machine showed: only those become active by themselves."""
+    for rule, sessions in taken:
+        own = tuple(session for session in sessions if not origins.is_foreign(session))
+        if own or not sessions:
+            yield rule, own
 
 
 def _refuse_changed(path: Path, before: bytes | None) -> None:

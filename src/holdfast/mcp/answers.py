@@ -13,6 +13,7 @@ from holdfast.core.fence import wrap
 from holdfast.flows.agent_access import may_write, permit
 from holdfast.guard.hidden_text import visible
 from holdfast.mcp import tools
+from holdfast.model.origin import origin_text
 from holdfast.store.machine import Machine
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ def _search(machine: Machine, given: tools.Search, client: str) -> str:
     from holdfast.briefing.search import search
 
     project = permit(machine, reads=True, writes=False)
-    hits = search(machine, project, given.query, given.k, None if given.kind == "any" else [given.kind])
+    kinds = None if given.kind == "any" else [given.kind]
+    hits = search(machine, project, given.query, given.k, kinds, waiting=True)
     if not hits:
         return "Nothing is known of that."
     lines = []
@@ -87,7 +89,9 @@ def _search(machine: Machine, given: tools.Search, client: str) -> str:
         where = f"{hit.path}:{hit.line}" if hit.line else hit.path
         session = f"session {hit.session[:8]}" if hit.session else ""
         lines.append(_flat(hit.text))
-        lines.append("  " + " · ".join(filter(None, (_id(hit.id), hit.kind, hit.date[:10], where, session))))
+        origin = origin_text(hit.origin, trusted=hit.trusted)
+        about = (_id(hit.id), hit.kind, hit.date[:10], where, session, origin)
+        lines.append("  " + " · ".join(filter(None, about)))
     return fenced(lines)
 
 
@@ -97,7 +101,9 @@ def _open(machine: Machine, given: tools.Open, client: str) -> str:
     if given.place.startswith("blame:"):
         return _blame(machine, given.place.removeprefix("blame:"))
     opened = open_place(machine, permit(machine, reads=True, writes=False), given.place)
-    heading = f"{opened.path}, lines {opened.first} to {opened.last} of {opened.total}:"
+    origin = origin_text(opened.origin, trusted=opened.trusted)
+    mark = f" ({origin})" if origin else ""
+    heading = f"{opened.path}, lines {opened.first} to {opened.last} of {opened.total}{mark}:"
     return fenced([heading, *opened.text.split("\n")], longest=4_000)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct, structs
 
+from holdfast.model.origin import Origin
+
 TIMELESS = frozenset({"fact", "lesson", "knowledge", "convention"})
 """Kinds that do not fade: what is true is not truer for being new. All others prefer the recent."""
 
@@ -82,6 +84,8 @@ class Hit(Struct, frozen=True, kw_only=True):
     why: str
     grounds: Grounds = Grounds()
     data: str = ""
+    origin: Origin = "session"
+    trusted: bool = True  # whether it may reach agents unasked
 
     def as_json(self) -> dict[str, object]:
         fields = structs.asdict(self)

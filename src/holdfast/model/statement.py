@@ -11,6 +11,7 @@ from msgspec import Struct
 from holdfast.core.stamp import NEVER, Stamp
 from holdfast.model.lesson import Lesson, failing_command
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, LogEntry, OpenItem, Question, content_id
+from holdfast.model.origin import Origin
 
 StatementKind = Literal[
     "decision",
@@ -27,9 +28,6 @@ StatementKind = Literal[
 Status = Literal["proposed", "agreed", "rejected", "superseded", "retired"]
 Basis = Literal["command", "person", "agent", ""]
 """What a statement rests on: a command showed it, a person said it, an agent said it; '' is not known."""
-
-Origin = Literal["session", "git", "archive", "other_archive", "person"]
-"""Own session, git of this checkout, an archive of this machine or of another, a named person."""
 
 
 class Evidence(Struct, frozen=True, omit_defaults=True):

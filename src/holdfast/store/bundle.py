@@ -65,6 +65,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
     title: str
     memory_format: int
     members: tuple[Member, ...]
+    mac: str = ""  # the code of the machine that made it
 
     @property
     def bytes(self) -> int:

@@ -11,8 +11,18 @@ from typing import Literal
 from msgspec import Struct
 
 CAPTURE = "capture.db"
-# Bound to this machine: the switches of hooks, what hooks wrote, and the path of the work tree.
-MACHINE_FILES = ("root", "format", "switches.json", "why.jsonl", "why.jsonl.1", "hook.log", "hook.log.1")
+# Bound to this machine: the switches of hooks, what hooks wrote, and the places that it belongs to.
+MACHINE_FILES = (
+    "root",
+    "places",
+    "origins.json",
+    "format",
+    "switches.json",
+    "why.jsonl",
+    "why.jsonl.1",
+    "hook.log",
+    "hook.log.1",
+)
 
 Treatment = Literal["keep", "remove", "injections", "errors", "log", "lesson", "markdown", "text"]
 
@@ -27,7 +37,7 @@ class FileKind(Struct, frozen=True):
 
 # The first matching pattern counts. The last one matches files that a later version adds: exported and searched.
 _KINDS = (
-    FileKind(r"(?:inbox|locks)(?:/.*)?|root|format|switches\.json", False, "keep"),
+    FileKind(r"(?:inbox|locks)(?:/.*)?|root|places|origins\.json|format|switches\.json", False, "keep"),
     FileKind(r"why\.jsonl(?:\.1)?", False, "injections"),
     FileKind(r"hook\.log(?:\.1)?", False, "errors"),
     FileKind(r"(?:resume|index)\.json|scan\.cache|(?:context|stamps)-[0-9a-f]{8}\.json", False, "remove"),

@@ -19,11 +19,24 @@ from holdfast.core.folders import recover
 from holdfast.core.git import git_text
 from holdfast.core.hashes import blake2b
 from holdfast.core.names import as_name
-from holdfast.core.place import checkout_at, find_checkout, is_identity, locate
+from holdfast.core.place import (
+    NEW,
+    REGISTERED,
+    Checkout,
+    Place,
+    checkout_at,
+    find_checkout,
+    is_identity,
+    locate,
+    place_of,
+    read_registry,
+)
 from holdfast.core.reading import small_text
 from holdfast.core.temporary_files import sweep_abandoned
+from holdfast.store.registration import copied, is_same_repository, register
 
 FORMAT = 1
+_MOST_TURNS = 100  # repositories that were in one place, one after the other
 LINKS = os.name != "nt"  # on Windows links need a privilege, and the ledger is a plain file in the window
 
 IGNORE_ALL = """# Written by holdfast: nothing here is shared until you ask for it (holdfast ledger share).
@@ -145,20 +158,42 @@ class Project(Struct, frozen=True):
         sweep_abandoned(self.memory, deep=True)
         sweep_abandoned(self.window, self.identity_file.parent)
         self._put_new(self.identity_file, f"{self.memory.name}\n")
-        if small_text(self.identity_file).strip() != self.memory.name:
-            raise StoreError(
-                "another command has set this project up at the same moment",
-                where=str(self.identity_file),
-                fix="Run the command again",
-            )
-        self._put_new(self.memory / "format", f"{FORMAT}\n")
+        self._require_identity()
+        # The root first: by it another first command knows the place until it is registered.
         self._put_new(self.memory / "root", f"{self.root}\n")
+        self._put_new(self.memory / "format", f"{FORMAT}\n")
         self._put_new(self.memory / "name", f"{self._natural_title()}\n")
         self._put_new(self.window / ".gitignore", IGNORE_ALL)
         self._put_new(self.window / ".gitattributes", UNION_MERGE)
         self._link("local", self.memory)
         if LINKS:
             self._link("ledger.md", Path("local") / "ledger.md")
+        self.register()
+
+    def register(self) -> None:
+        """Registers this place for the memory. A repository that was moved gets its new path."""
+        if (place := self.place()) is not None:
+            register(place, self.lock("layout"))
+
+    def place(self) -> Place | None:
+        """This project as hooks see it; None before it has an id."""
+        checkout = checkout_at(str(self.root)) if self.identity_file.name == "holdfast-id" else None
+        home = self.memory.parent.parent
+        return place_of(str(self.root), str(self.identity_file), checkout, str(home))
+
+    def _require_identity(self) -> None:
+        """Raises StoreError if the id file is not that of this memory."""
+        identity = small_text(self.identity_file, follow=False).strip()
+        if identity == self.memory.name:
+            return
+        if is_identity(identity):
+            problem, fix = (
+                "another command has set this project up at the same moment",
+                "Run the command again",
+            )
+        else:
+            problem, fix = "it holds no id of a project", "Remove it, and run the command again"
+        raise StoreError(problem, where=str(self.identity_file), fix=fix)
 
     def check_window(self) -> None:
         """Raises StoreError if the window must not be written to."""
@@ -199,10 +234,16 @@ class Project(Struct, frozen=True):
 
 
 def find_project(start: Path, home: Path) -> Project:
-    """The project of a directory: its git work tree, else the nearest folder with `.holdfast/`, else itself."""
+    """The project of a directory: its git work tree, else the nearest folder with `.holdfast/`, else itself.
+
+    Raises CopiedProject where the directory has the id of a project that this machine registered elsewhere.
+    """
     start = _out_of_memory(Path(os.path.abspath(start)), home)
     located = locate(str(start), str(home))
-    return _project(Path(located[0]), Path(located[1]), home) if located else project_at(start, home)
+    if located is None:
+        return project_at(start, home)
+    root, identity_file, checkout = located
+    return _project(Path(root), Path(identity_file), checkout, home)
 
 
 def _out_of_memory(start: Path, home: Path) -> Path:
@@ -252,40 +293,46 @@ def worktrees(project: Project) -> list[Path]:
 
 def project_at(root: Path, home: Path) -> Project:
     """The project of exactly this directory, whatever contains it."""
-    return _project(root, root / ".holdfast" / "id", home)
+    return _project(root, root / ".holdfast" / "id", None, home)
 
 
-def _project(root: Path, identity_file: Path, home: Path) -> Project:
-    identity = small_text(identity_file).strip()
-    if not is_identity(identity) or not _is_ours(identity, root, identity_file, home):
-        slug = re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-")[:40] or "project"
-        identity = f"{slug}-{_suffix(root, identity_file)}"
-    return Project(root, root / ".holdfast", home / "projects" / identity, identity_file)
+def _project(root: Path, identity_file: Path, checkout: Checkout | None, home: Path) -> Project:
+    place = place_of(str(root), str(identity_file), checkout, str(home))
+    if place is None:
+        return at_new_place(root, identity_file, home)
+    standing = place.standing()
+    if standing not in (REGISTERED, NEW) and not is_same_repository(place, standing):
+        raise copied(place, standing)
+    return Project(root, root / ".holdfast", Path(place.memory), identity_file)
 
 
-def _is_ours(identity: str, root: Path, identity_file: Path, home: Path) -> bool:
-    """Whether an id belongs to this directory.
+def at_new_place(root: Path, identity_file: Path, home: Path) -> Project:
+    """The project of a directory that has no id, or is to get another one."""
+    slug = re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-")[:40] or "project"
+    here = os.path.realpath(identity_file)
+    origin = _origin(root, identity_file)
+    for turn in range(_MOST_TURNS):
+        memory = home / "projects" / f"{slug}-{_suffix(root, origin, turn)}"
+        registry = read_registry(str(memory))
+        # A memory of that name is this folder's own, unless its repository was moved away: then another one is made.
+        if not registry or registry.by_path(here) is not None:
+            break
+    return Project(root, root / ".holdfast", memory, identity_file)
 
-    An id inside the git directory does: git never copies it. One in a plain folder may have been copied with the
-    folder, and counts only if the memory of that name belongs to this folder.
-    """
-    if identity_file.name == "holdfast-id":
-        return True
-    recorded = small_text(home / "projects" / identity / "root").strip()
-    return not recorded or recorded == str(root)
+
+def _origin(root: Path, identity_file: Path) -> bytes:
+    if identity_file.name != "holdfast-id":
+        return b""
+    return git_text(root, "rev-list", "--max-parents=0", "HEAD").encode() or _made_at(identity_file.parent)
 
 
-def _suffix(root: Path, identity_file: Path) -> str:
+def _suffix(root: Path, origin: bytes, turn: int) -> str:
     """A suffix that a new clone of the same repository in the same place gets again, but no other repository there.
 
     Two first commands at the same moment must agree, so nothing here is random.
     """
-    origin = b""
-    if identity_file.name == "holdfast-id":
-        origin = git_text(root, "rev-list", "--max-parents=0", "HEAD").encode() or _made_at(
-            identity_file.parent
-        )
-    return blake2b(os.fsencode(root.resolve()) + origin, digest_size=4).hexdigest()
+    seed = os.fsencode(root.resolve()) + origin + (b"%d" % turn if turn else b"")
+    return blake2b(seed, digest_size=4).hexdigest()
 
 
 def _made_at(common: Path) -> bytes:

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from holdfast.core import files
 from holdfast.core.errors import NotFound
-from holdfast.core.place import find, mark_of, root_mark
 from holdfast.store.json_files import decode_json, encode_json
 from holdfast.store.project import Project
 
@@ -30,10 +29,7 @@ class Off(Struct, frozen=True):
 
 
 class Switches(Struct, frozen=True):
-    """`places` are the identity files with which the project was enabled.
-
-    `marks` let `core/place.py` recognise such a file and a work tree, even after a move.
-    """
+    """`places` and `marks` say where 0.1.0 enabled the project; `core/place.py` reads them."""
 
     enabled: bool = False
     places: tuple[str, ...] = ()
@@ -54,24 +50,11 @@ def switches_of(project: Project) -> Switches:
 def enable(project: Project) -> Switches:
     """Enables hooks in this project, on this machine."""
     project.prepare()
-    place = os.path.realpath(project.identity_file)
-    marks = {mark_of(os.lstat(project.identity_file)), root_mark(str(project.root))}
-
-    def enabled(before: Switches) -> Switches:
-        places = tuple(sorted({*before.places, place}))
-        return Switches(True, places, before.off, tuple(sorted({*before.marks, *marks})))
-
-    return _change(project, enabled)
-
-
-def is_known(project: Project, switches: Switches) -> bool:
-    """Whether a person enabled the project in this place. The id alone proves nothing: a download may contain it."""
-    place = find(str(project.root), str(project.memory.parent.parent))
-    return place is not None and place.known({*switches.places, *switches.marks})
+    return _change(project, lambda before: replace(before, enabled=True))
 
 
 def disable(project: Project) -> Switches:
-    return _change(project, lambda before: Switches(False, (), before.off))
+    return _change(project, lambda before: replace(before, enabled=False))
 
 
 def switch(project: Project, directory: Path, *, capture: bool | None, inject: bool | None) -> Switches:

@@ -1,6 +1,7 @@
-"""Which shared lessons this user trusts: they are used only after a person has agreed to their content.
+"""What this user trusts of what came from elsewhere: lessons in git, and archives of other machines.
 
-Stored outside every repository, one file per project, by content hash: any change of a lesson revokes the trust.
+Both are used only after a person has agreed to their content. Stored outside every repository, one file per project, by
+content hash: any change revokes the trust.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class Given(Struct, frozen=True):
 class _TrustFile(Struct):
     format: int = FORMAT
     lessons: dict[str, list[Given]] = {}
+    archives: dict[str, Given] = {}
 
 
 def content_hash(data: bytes) -> str:
@@ -45,7 +47,8 @@ class Trust:
     def __init__(self, home: Path, project: Project) -> None:
         self._path = home / "trust" / f"{project.memory.name}.json"
         self._lock = home / "locks" / "trust.lock"
-        self._given = self._read().lessons
+        read = self._read()
+        self._given, self._archives = read.lessons, read.archives
 
     def given(self, name: str, data: bytes) -> Given | None:
         """The agreement to exactly this content under this name; None if there is none."""
@@ -56,11 +59,22 @@ class Trust:
         """Whether any content of this name was trusted: if not this one, the lesson has changed since."""
         return bool(self._given.get(name))
 
+    def has_archive(self, hash: str) -> bool:
+        """Whether a person agreed to an archive with exactly this content."""
+        return hash in self._archives
+
+    def give_archive(self, hash: str, at: float) -> None:
+        def give(trust_file: _TrustFile) -> None:
+            trust_file.archives[hash] = Given(hash, at, "trust")
+
+        self._change(give)
+
     def names(self) -> list[str]:
         return list(self._given)
 
     def give(self, contents: Mapping[str, bytes], at: float, by: Literal["share", "trust"]) -> None:
-        def give(lessons: dict[str, list[Given]]) -> None:
+        def give(trust_file: _TrustFile) -> None:
+            lessons = trust_file.lessons
             for name, data in contents.items():
                 agreement = Given(content_hash(data), at, by)
                 others = [entry for entry in lessons.get(name, ()) if entry.hash != agreement.hash]
@@ -69,22 +83,22 @@ class Trust:
         self._change(give)
 
     def revoke(self, names: Iterable[str]) -> None:
-        def revoke(lessons: dict[str, list[Given]]) -> None:
+        def revoke(trust_file: _TrustFile) -> None:
             for name in names:
-                lessons.pop(name, None)
+                trust_file.lessons.pop(name, None)
 
         self._change(revoke)
 
-    def _change(self, change: Callable[[dict[str, list[Given]]], None]) -> None:
+    def _change(self, change: Callable[[_TrustFile], None]) -> None:
         files.make_private(self._path.parent.parent)
         files.make_private(self._path.parent)
         with files.lock(self._lock) as held:
             trust_file = self._read()
-            change(trust_file.lessons)
+            change(trust_file)
             files.replace_held(held, self._path, encode_json(trust_file, indent=1), files.ANYTHING)
-        self._given = trust_file.lessons
+        self._given, self._archives = trust_file.lessons, trust_file.archives
 
     def _read(self) -> _TrustFile:
         if self._path.is_symlink():
-            raise StoreError("it is a link", where=str(self._path), fix="Move it away; then trust anew")
-        return decode_json(files.read(self._path), _TrustFile, self._path, "Delete it; then trust anew")
+            raise StoreError("it is a link", where=str(self._path), fix="Move it away; then trust again")
+        return decode_json(files.read(self._path), _TrustFile, self._path, "Delete it; then trust again")

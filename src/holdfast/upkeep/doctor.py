@@ -15,7 +15,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from holdfast.core import files
-from holdfast.core.errors import FormatTooNew, HoldfastError
+from holdfast.core.errors import CopiedProject, FormatTooNew, HoldfastError
 from holdfast.core.git import git_text
 from holdfast.flows.capture import capture, describe_fault, is_given_up, retry_all
 from holdfast.flows.hosts import plan_install, rewire, wired
@@ -34,6 +34,7 @@ from holdfast.store.machine import Machine, compile_rules, scanner_installed, sc
 from holdfast.store.project import FORMAT, Project, check_format
 from holdfast.upkeep.clock_checks import check_clock, check_stamps, put_clock_back
 from holdfast.upkeep.leftovers import find_leftovers, loose_home
+from holdfast.upkeep.place_checks import check_memories, check_place, check_trust, needs_registration
 
 RECENT_S = 86_400
 _SHOWN = ("local", ".gitignore", ".gitattributes")  # the memory's files in the work tree
@@ -58,11 +59,18 @@ Results = Iterator[tuple[str, str]]
 """Level and message of each result of a check."""
 
 
-def examine(machine: Machine, project: Project) -> list[CheckResult]:
+def examine(machine: Machine, project: Project | CopiedProject) -> list[CheckResult]:
+    """Every result. In a folder that may not use the memory its id names, only what concerns the whole machine."""
     results: list[CheckResult] = []
-    for name, check in CHECKS.items():
+    if isinstance(project, CopiedProject):
+        results.append(CheckResult("problem", "project", project.line()))
+        checks = {name: partial(check, machine) for name, check in MACHINE_CHECKS.items()}
+    else:
+        checks = {name: partial(check, machine, project) for name, check in CHECKS.items()}
+        checks |= {name: partial(check, machine) for name, check in MACHINE_CHECKS.items()}
+    for name, check in checks.items():
         try:
-            results += [CheckResult(level, name, message) for level, message in check(machine, project)]
+            results += [CheckResult(level, name, message) for level, message in check()]
         except HoldfastError as error:
             results.append(CheckResult("problem", name, error.line()))
     return results
@@ -97,7 +105,7 @@ def _forgotten(machine: Machine, project: Project) -> Results:
     yield from (("problem", found) for found in find_leftovers(machine.home, project))
 
 
-def _permissions(machine: Machine, project: Project) -> Results:
+def _permissions(machine: Machine) -> Results:
     if (loose := loose_home(machine.home)) is not None:
         yield loose
 
@@ -233,7 +241,7 @@ def _hooks(machine: Machine, project: Project) -> Results:
         yield "note", f"{log}: {last[0] if last else 'empty'}"
 
 
-def _redaction(machine: Machine, project: Project) -> Results:
+def _redaction(machine: Machine) -> Results:
     if not scanner_installed():
         yield "note", "our own rules; pip install 'holdfast[scanner]' adds a second pass"
     elif scanner_missing_rules(machine):
@@ -246,32 +254,40 @@ def _settings(machine: Machine, project: Project) -> Results:
     yield from (("note", warning) for warning in machine.settings(project).warnings)
 
 
+# In the order in which they are shown.
 CHECKS: dict[str, Callable[[Machine, Project], Results]] = {
     "ledger": _ledger,
     "stamps": check_stamps,
     "clock": check_clock,
     "secrets": _secrets,
     "forgotten": _forgotten,
-    "permissions": _permissions,
+    "project": check_place,
     "memory": _memory,
     "files": _files,
     "log": _log,
     "lessons": _lessons,
+    "trust": check_trust,
     "knowledge": _knowledge,
     "capture": _capture,
     "sessions": _sessions,
     "git": _git,
     "hooks": _hooks,
-    "redaction": _redaction,
     "configuration": _settings,
+}
+MACHINE_CHECKS: dict[str, Callable[[Machine], Results]] = {
+    "permissions": _permissions,
+    "memories": check_memories,
+    "redaction": _redaction,
 }
 
 
 # --- repair ----------------------------------------------------------------------------------------------
 
 
-def repair(machine: Machine, project: Project, *, dry_run: bool) -> list[str]:
+def repair(machine: Machine, project: Project | CopiedProject, *, dry_run: bool) -> list[str]:
     """Repairs what can be repaired. Returns a line for each repair; with `dry_run`, for what would be done."""
+    if isinstance(project, CopiedProject):  # a person decides whose memory it uses
+        return list(_close_home(machine, dry_run))
     fixes = [*_rewire_hosts(machine, project, dry_run), *_remake_plugins(machine, project, dry_run)]
     fixes += [*_close_home(machine, dry_run), *put_clock_back(machine, dry_run=dry_run)]
     if not project.known:
@@ -282,6 +298,8 @@ def repair(machine: Machine, project: Project, *, dry_run: bool) -> list[str]:
         fixes.append(f"backup in {done.backup}")
     missing = [project.window / name for name in _SHOWN if not os.path.lexists(project.window / name)]
     fixes += [f"make {path} again" for path in missing]
+    if (place := project.place()) is not None and project.memory.is_dir() and needs_registration(place):
+        fixes.append(f"register {project.root} for its memory")
     if not dry_run:
         project.prepare()
     fixes += _accept_entries(project, dry_run)

@@ -1,0 +1,138 @@
+"""`holdfast trust`: shows what came from elsewhere and reaches no agent yet, and lets a person agree to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from holdfast import __version__
+from holdfast.cli import lesson_views, lessons_verbs, output
+from holdfast.cli.consent import agreed, require_person
+from holdfast.cli.export import amount
+from holdfast.cli.options import Machine, Namespace, flag, option
+from holdfast.cli.output import counted, flat
+from holdfast.core.errors import UsageError
+from holdfast.flows import lesson_sharing as sharing
+from holdfast.guard.hidden_text import visible
+from holdfast.store.project import Project
+from holdfast.upkeep.archives import Received, accept, drop, find_waiting, waiting
+
+DESCRIPTION = """Lists what came from elsewhere and waits: archives of other machines, and lessons that came with the
+repository. Search finds an archive's contents, marked; agents see nothing of either. With a NAME (an archive's id or
+title, or a lesson) it shows in full what agents would see, and asks. Trust is for exactly that content, by its hash."""
+EXAMPLES = """examples:
+  holdfast trust                 what waits here
+  holdfast trust 1f4a9c02        look into an archive, and take it in
+  holdfast trust 1f4a9c02 --drop remove an archive that waits
+  holdfast trust go-generate     a lesson that came with the repository
+"""
+_NOUNS = {
+    "session": "session",
+    "lesson": "rule",
+    "decision": "decision",
+    "fact": "fact",
+    "question": "question",
+    "state": "state line",
+    "knowledge": "style line",
+}
+_LABELS = {"lesson": "rules", "state": "next steps and notes", "knowledge": "style.md"}
+
+OPTIONS = (
+    option("names", nargs="*", metavar="NAME", help="an archive's id or title, or a lesson"),
+    flag("--drop", "remove an archive that waits; the file that it came from stays", group="how"),
+    flag("--revoke", "take trust away from lessons again", group="how"),
+    flag("--yes", "agree without being asked; needs a NAME"),
+    flag("--json", "what waits, or what was done, as JSON"),
+)
+
+
+def run(options: Namespace, machine: Machine) -> int:
+    project = machine.project()
+    found = {name: find_waiting(machine, project, name) for name in options.names}
+    archives = [archive for archive in found.values() if archive is not None]
+    options.names = [name for name, archive in found.items() if archive is None]
+    options.all = False
+    if options.revoke or (options.names and not archives):
+        if options.drop:
+            raise UsageError(f"no archive {options.names[0]!r} waits here", fix="holdfast trust lists them")
+        return lessons_verbs.trust(options, machine)
+    if options.names:
+        raise UsageError("archives and lessons at once", fix="Name them one after the other")
+    if not archives:
+        return _list(options, machine, project)
+    if options.drop:
+        for archive in archives:
+            drop(archive)
+        ids = [archive.archive.id for archive in archives]
+        output.answer(options, {"dropped": ids}, f"Removed: {', '.join(ids)}.")
+        return 0
+    return _agree(options, machine, project, archives)
+
+
+def _list(options: Namespace, machine: Machine, project: Project) -> int:
+    if options.yes or options.drop:
+        raise UsageError("a NAME is missing", fix="holdfast trust lists what waits")
+    archives, lessons = waiting(machine, project), sharing.to_trust(machine, project)
+    if options.json:
+        output.show_json(
+            {
+                "archives": [archive.as_json() for archive in archives],
+                "lessons": [lesson_views.as_json(status) for status in lessons],
+            }
+        )
+        return 0
+    for archive in archives:
+        output.heading(f"{archive.archive.id}  {_title(archive)}")
+        output.line(f"  {_holds(archive)}", under=2)
+    for status in lessons:
+        output.heading(f"{status.lesson.name}  a lesson that came with the repository")
+        output.line(f"  {flat('; '.join(status.lesson.rules))}", under=2)
+    if archives or lessons:
+        output.line()
+        output.line("Agents see nothing of this. holdfast trust NAME shows one in full, and asks.")
+    else:
+        output.line("Nothing here waits for your trust.")
+    return 0
+
+
+def _title(received: Received) -> str:
+    manifest = received.archive.manifest
+    return f"archive of {manifest.title}, made on another machine on {manifest.made[:10]}"
+
+
+def _holds(received: Received) -> str:
+    counts = received.contents.counts()
+    parts = [counted(counts[kind], noun) for kind, noun in _NOUNS.items() if kind in counts]
+    size = amount(received.archive.manifest.bytes)
+    return f"{', '.join(parts) or 'nothing that can be searched'} ({size})"
+
+
+def show_received(received: Received) -> None:
+    """Everything of an archive that agents would see as it stands, in full; of the rest, how much there is."""
+    output.heading(f"{received.archive.id}  {_title(received)}:")
+    output.line(f"  {_holds(received)}", under=2)
+    lines = received.contents.instructions()
+    for kind, label in _LABELS.items():
+        texts = [text for of_kind, text in lines if of_kind == kind]
+        if texts:
+            output.line(f"  {label}:")
+            for text in texts:
+                output.wrapped(f"- {flat(visible(text))}", indent=4)
+
+
+def _agree(options: Namespace, machine: Machine, project: Project, archives: Sequence[Received]) -> int:
+    if options.json and not options.yes:
+        output.show_json({"trusted": [], "waiting": [archive.as_json() for archive in archives]})
+        return 0
+    require_person(machine)
+    done = []
+    for archive in archives:
+        if not options.json:
+            show_received(archive)
+        if not options.yes and not agreed("Trust this, and take it in?", "Say --yes to agree"):
+            output.line("Nothing was changed.")
+            return 1
+        accept(machine, project, archive, __version__)
+        done.append(archive.archive.id)
+    trusted = f"Trusted and taken in: {', '.join(done)}. What was here is unchanged."
+    output.answer(options, {"trusted": done, "waiting": []}, trusted)
+    return 0
