@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag
+from holdfast.core.errors import CopiedProject
 from holdfast.upkeep.clock_checks import clamped_rows
 from holdfast.upkeep.doctor import examine, repair
 from holdfast.upkeep.memories import copied_here
@@ -28,7 +29,7 @@ def run(options: Namespace, machine: Machine) -> int:
     findings = examine(machine, project)
     problems = [finding for finding in findings if finding.level == "problem"]
     if options.json:
-        clamped = clamped_rows(machine, project)
+        clamped = [] if isinstance(project, CopiedProject) else clamped_rows(machine, project)
         output.show_json({"ok": not problems, "fixes": fixes, "findings": findings, "clamped_rows": clamped})
         return 1 if problems else 0
     for fix in fixes:

@@ -23,9 +23,9 @@ from holdfast.core.errors import UsageError
 from holdfast.flows.find_transcripts import SessionSource, TranscriptSearch
 from holdfast.flows.hosts import Plan, agents_here, hooked, host_for, plan_install, rewire
 from holdfast.flows.import_sessions import ImportReport, import_sources, recorded_here, unread
-from holdfast.flows.set_up import SetUp, begin
 from holdfast.store.project import Project
 from holdfast.upkeep.memories import Joining, join, plan_join, separate
+from holdfast.upkeep.set_up import SetUp, begin
 
 DESCRIPTION = """Sets this project up, in one go: reads what agents recorded here, looks at how things are done in the
 repository, wires the agents that are found on this machine (hooks and tools in their own configuration), and shows
