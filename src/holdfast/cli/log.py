@@ -7,10 +7,10 @@ import contextlib
 
 import msgspec
 
+from holdfast.briefing.history import entry_of, logged
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag, limit, option
 from holdfast.core.patterns import lazy_regex
-from holdfast.flows.history import entry_of, logged
 from holdfast.ledger.rows import session_titles
 from holdfast.memory.log import render_entry
 from holdfast.model.memory import LogEntry

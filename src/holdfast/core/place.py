@@ -301,10 +301,10 @@ def find(start: str, home: str) -> Place | None:
 def identify(start: str, home: str) -> Place | None:
     """The project that a directory claims to be, and by `standing` whether it is; None without an id."""
     located = locate(start, home)
-    return None if located is None else place_of(*located, home)
+    return None if located is None else claimed_place(*located, home)
 
 
-def place_of(root: str, identity_file: str, checkout: Checkout | None, home: str) -> Place | None:
+def claimed_place(root: str, identity_file: str, checkout: Checkout | None, home: str) -> Place | None:
     identity = small_text(identity_file, follow=False).strip()
     if not is_identity(identity):
         return None

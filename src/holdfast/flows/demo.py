@@ -11,8 +11,8 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from holdfast.briefing.history import logged
 from holdfast.briefing.recovery import recovery
-from holdfast.flows.history import logged
 from holdfast.flows.import_sessions import ImportReport, import_into
 from holdfast.ledger.rows import read_ledger, rows
 from holdfast.memory.log import render_entry

@@ -25,10 +25,10 @@ from holdfast.core.place import (
     Checkout,
     Place,
     checkout_at,
+    claimed_place,
     find_checkout,
     is_identity,
     locate,
-    place_of,
     read_registry,
 )
 from holdfast.core.reading import small_text
@@ -179,7 +179,7 @@ class Project(Struct, frozen=True):
         """This project as hooks see it; None before it has an id."""
         checkout = checkout_at(str(self.root)) if self.identity_file.name == "holdfast-id" else None
         home = self.memory.parent.parent
-        return place_of(str(self.root), str(self.identity_file), checkout, str(home))
+        return claimed_place(str(self.root), str(self.identity_file), checkout, str(home))
 
     def _require_identity(self) -> None:
         """Raises StoreError if the id file is not that of this memory."""
@@ -297,7 +297,7 @@ def project_at(root: Path, home: Path) -> Project:
 
 
 def _project(root: Path, identity_file: Path, checkout: Checkout | None, home: Path) -> Project:
-    place = place_of(str(root), str(identity_file), checkout, str(home))
+    place = claimed_place(str(root), str(identity_file), checkout, str(home))
     if place is None:
         return at_new_place(root, identity_file, home)
     standing = place.standing()
