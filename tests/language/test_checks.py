@@ -616,11 +616,20 @@ COMMITS: list[tuple[str, str, bool | None, int]] = [
     ("git commit -m \"$(cat <<'EOF'\nfeat: x (a; b)\nEOF\n)\"", "[main 1a2b3c4] feat", True, 1),
     ("git commit -qm x", "", True, 1),
     ("git commit --quiet -m a", "", None, 0),
-    ("git commit -m 'quiet -q words'", "", True, 0),
+    ("git commit -m 'quiet -q words'", "", True, 1),
+    ("git -C ../shop commit -m x", "", True, 1),
+    ("make commit", "", True, 1),
+    ("npm run commit", "", True, 1),
+    ("./scripts/commit.sh 'x'", "", True, 1),
+    ("git ci -m x", "", True, 1),
+    ("git commit -m x; echo done", "done", True, 0),
+    ("git commit -m x && git push", "", True, 1),
+    ("git commit -m x && git push", "[main 1a2b3c4] x\nfatal: no route to host", False, 1),
+    ("make commit", "", False, 0),
     ("git commit --amend --no-edit", "[main 1a2b3c4] x", True, 0),
     ("git commit -m a && git commit --amend", "[m 1a2b3c4] a\n[m 1a2b3c5] b", None, 1),
     ("git commit -m x", "nothing to commit, working tree clean", True, 0),
-    ("git commit -m x", "[main 1a2b3c4] x", False, 0),
+    ("git commit -m x", "[main 1a2b3c4] x", False, 1),
     ("git commit -m a --dry-run -q", "", True, 0),
     ("git log --grep commit", "[main 1a2b3c4] x", True, 0),
     ("echo 'git commit -m x'", "[main 1a2b3c4] x", True, 0),
@@ -630,7 +639,7 @@ COMMITS: list[tuple[str, str, bool | None, int]] = [
 
 @pytest.mark.promise("C3")
 @pytest.mark.parametrize(("command", "output", "ok", "expected"), COMMITS)
-def test_commits_are_those_that_git_reports(
+def test_commits_are_those_that_git_reports_or_that_exit_well(
     command: str, output: str, ok: bool | None, expected: int
 ) -> None:
     assert commits_in(command, output, ok) == expected

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.sessions.test_tasks import Story, work
 
-from holdfast.sessions.outcome import judge_all, outcome_of, tasks_of
+from holdfast.sessions.outcome import judge_all, outcome_of
 
 pytestmark = pytest.mark.promise("C3")
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.promise("C3")
 def outcome(story: Story) -> tuple[str, str]:
     digest = story.digest()
     verdicts = judge_all(digest.turns)
-    name, why = outcome_of(digest.turns, tasks_of(digest.turns, digest.todos, verdicts), verdicts)
+    name, why = outcome_of(digest.turns, digest.todos.values(), verdicts)
     return str(name), why
 
 
@@ -28,13 +28,16 @@ def test_proven_work_is_done_and_says_by_what() -> None:
     assert outcome(done()) == ("done", "test passed: pytest -q")
 
 
-def test_work_that_nothing_proves_is_unknown() -> None:
-    assert outcome(work().say("Everything works, all tests pass!"))[0] == "unknown"
+def test_work_that_was_reported_and_nothing_contradicts_is_done_and_says_how_little_is_known() -> None:
+    assert outcome(work().say("Everything works, all tests pass!")) == (
+        "done",
+        "changed files and reported; no check or word of the user contradicts it",
+    )
 
 
 def test_nothing_asked_and_nothing_done_is_unknown() -> None:
     assert outcome(Story()) == ("unknown", "nothing was asked or done")
-    assert outcome(Story().ask("hello"))[0] == "unknown"
+    assert outcome(Story().ask("hello")) == ("abandoned", "the request got no answer")
 
 
 def test_a_question_answered_without_tools_is_done() -> None:
@@ -85,11 +88,13 @@ def test_a_last_commit_is_an_end() -> None:
 
 def test_open_items_make_it_partial() -> None:
     story = work().todo(write_it="completed", ship_it="pending").run("pytest", "3 passed").say()
-    assert outcome(story) == ("partial", "1 of 2 tasks left open")
+    assert outcome(story) == ("partial", "1 of 2 steps on the agent's list left open")
 
 
-def test_an_error_of_the_service_at_the_end_is_a_failure() -> None:
-    assert outcome(work().break_down("API Error: 500")) == ("failed", "api_error: API Error: 500")
+def test_an_error_of_the_service_ends_work_half_way() -> None:
+    assert outcome(work().break_down("API Error: 500")) == ("partial", "api_error: API Error: 500")
+    nothing = Story().ask("add a basket").break_down("API Error: 500")
+    assert outcome(nothing) == ("abandoned", "api_error: API Error: 500")
 
 
 def test_thanks_after_the_work_do_not_count_as_work() -> None:
@@ -114,6 +119,6 @@ def test_running_totals_follow_the_events() -> None:
 
 def test_a_question_at_the_end_says_nothing_of_the_changes_before_it() -> None:
     story = work().edit().say().ask("what does this function do?").run("cat a.py", "text").say("It adds.")
-    assert outcome(story)[0] == "unknown"
+    assert outcome(story)[1].startswith("changed files and reported")
     proven = done().ask("what does this function do?").run("cat a.py", "text").say("It adds.")
     assert outcome(proven)[0] == "done"

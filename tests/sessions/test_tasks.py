@@ -20,9 +20,10 @@ from holdfast.model.events import (
     UserTurn,
 )
 from holdfast.model.ledger import FailureReason
-from holdfast.sessions.digest import CheckResult, Digest, TodoItem, Turn
-from holdfast.sessions.outcome import judge, judge_all, tasks_of, title_of
+from holdfast.sessions.digest import CheckResult, Digest, Turn
+from holdfast.sessions.outcome import judge, judge_all
 from holdfast.sessions.reducer import Reducer
+from holdfast.sessions.tasks import tasks_of, title_of
 
 
 class Story:
@@ -87,7 +88,7 @@ class Story:
 
     def tasks(self) -> list[TaskResult]:
         digest = self.digest()
-        return tasks_of(digest.turns, digest.todos, judge_all(digest.turns))
+        return tasks_of(digest.turns, judge_all(digest.turns))
 
     def ended(self) -> list[tuple[str, str]]:
         return [(task.status, task.reason) for task in self.tasks()]
@@ -261,7 +262,7 @@ def test_asking_the_same_again_after_a_stop_is_the_same_task() -> None:
     story = work().stop().ask("add a basket").run("pytest", "3 passed").say()
     assert story.ended() == [("done", "")]
     story = work().run("pytest", "3 passed").say().ask("add a basket").edit().say()
-    assert len(story.ended()) == 2
+    assert story.ended() == [("unknown", "")]  # what was asked again is not proven yet
 
 
 def test_words_given_with_a_refusal_steer_and_ask_for_nothing_new() -> None:
@@ -309,62 +310,55 @@ def test_a_next_request_is_no_complaint(words: str) -> None:
 
 def test_a_complaint_that_was_only_answered_is_not_settled() -> None:
     story = work().say().ask("it doesn't work").run("ls").say("Please try restarting it.")
-    assert [status for status, _ in story.ended()] == ["failed", "unknown"]
+    assert [status for status, _ in story.ended()] == ["unknown"]
 
 
 # --- lists ------------------------------------------------------------------------------------------------
 
 
-def test_a_list_gives_the_tasks_of_its_request() -> None:
+def test_the_steps_of_an_agents_list_are_one_task() -> None:
     story = work().todo(write_it="completed", test_it="in_progress", ship_it="pending").say()
-    assert [(task.title, task.status, task.evidence) for task in story.tasks()] == [
-        ("write it", "unknown", "ticked off in the agent's list, and nothing proves it"),
-        ("test it", "skipped", "left in progress"),
-        ("ship it", "skipped", "left pending"),
-    ]
-
-
-def test_the_list_as_it_stands_last_counts() -> None:
-    story = work().todo(write_it="pending", test_it="pending")
-    story.todo(write_it="completed", test_it="in_progress").todo(write_it="completed", test_it="completed")
-    assert story.run("pytest", "3 passed").say().ended() == [("done", ""), ("done", "")]
-
-
-def test_open_items_that_were_planned_anew_are_not_left_over() -> None:
-    story = work().todo(look_around="completed", form_an_idea="pending")
-    story.todo(write_a_test="completed", mend_it="completed").run("pytest", "3 passed").say()
-    assert [task.title for task in story.tasks()] == ["look around", "write a test", "mend it"]
-
-
-def test_open_items_that_were_dropped_from_the_list_are_left_over() -> None:
-    story = work().todo(write_it="completed", write_tests="pending", ship_it="pending")
-    story.todo(write_it="completed", ship_it="completed").run("pytest", "3 passed").say("All done!")
-    assert story.ended() == [("done", ""), ("skipped", ""), ("done", "")]
+    assert [task.title for task in story.tasks()] == ["add a basket"]
 
 
 @pytest.mark.promise("L7")
 def test_a_list_ticked_off_although_the_tests_fail_is_not_believed() -> None:
     story = work().run("pytest", "1 failed", ok=False, code=1)
     story.todo(write_it="completed", test_it="completed").say("All done!")
-    assert story.ended() == [("unknown", ""), ("failed", "test_failure")]
+    assert story.ended() == [("failed", "test_failure")]
 
 
-@pytest.mark.promise("L7")
-def test_what_was_begun_takes_the_blame_for_the_stop() -> None:
-    story = work().todo(write_it="completed", test_it="in_progress", ship_it="pending").stop()
-    assert story.ended() == [("unknown", ""), ("failed", "interrupted"), ("skipped", "")]
+@pytest.mark.parametrize(
+    "words",
+    [
+        "yes",
+        "b",
+        "2",
+        "please do",
+        "make the changes",
+        "commit",
+        "ok, push it",
+        "it's still broken",
+        "same issue",
+    ],
+)
+def test_what_steers_the_work_is_part_of_the_request(words: str) -> None:
+    assert len(work().say().ask(words).edit().say().tasks()) == 1
 
 
-def test_each_request_without_a_list_is_a_task_of_its_own() -> None:
-    story = work().todo(write_it="completed").run("pytest", "3 passed").say()
-    story.ask("where is it?").run("ls", "a.py").say("There.").ask("thanks!").say("Welcome.")
-    assert [task.title for task in story.tasks()] == ["write it", "where is it?"]
+def test_a_pasted_error_is_no_request() -> None:
+    pasted = "TypeError: basket is undefined\n    at add (basket.js:3:4)"
+    assert len(work().say().ask(pasted).edit().say().tasks()) == 1
 
 
-def test_a_list_is_bounded() -> None:
-    story = Story().ask("everything")
-    story.events.append(TodoList(story.at, tuple(Todo(f"step {n}", "pending") for n in range(2_000))))
-    assert len(story.tasks()) == 500
+@pytest.mark.parametrize("words", ["now add a till", "write the docs for it", "why is it slow?"])
+def test_another_request_is_another_task(words: str) -> None:
+    assert len(work().say().ask(words).edit().say().tasks()) == 2
+
+
+def test_a_request_without_an_answer_is_skipped() -> None:
+    story = work().run("pytest", "3 passed").say().ask("now add a till")
+    assert story.ended() == [("done", ""), ("skipped", "")]
 
 
 # --- the parts --------------------------------------------------------------------------------------------
@@ -388,8 +382,8 @@ def test_every_reason_of_a_failure_is_one_of_ten() -> None:
     assert all(judge(turn, None).reason in set(FailureReason) for turn in turns)
 
 
-def test_items_of_an_unknown_request_do_not_matter() -> None:
-    assert tasks_of([], {"write it": TodoItem("pending", 7)}, []) == []
+def test_no_request_is_no_task() -> None:
+    assert tasks_of([], []) == []
 
 
 def test_a_tick_counts_where_this_request_or_a_later_one_proves_something() -> None:

@@ -85,7 +85,8 @@ _TYPES = PrefilteredRegex(
     words="tsc|mypy|pyright|pyre|check|srb|dialyzer|type",
 )
 _LINT = PrefilteredRegex(
-    rf"{_BEFORE}(?:(?:eslint|ruff(?!\s+(?:format(?!\s.*--check)|clean|rule|server))|flake8|pylint|golangci-lint(?:\s+run)?"
+    rf"{_BEFORE}(?:(?:eslint|ruff(?!\s+(?:format(?!\s.*--check)|clean|rule|server))|flake8|pylint"
+    rf"|golangci-lint(?:\s+run)?"
     r"|cargo(?:\s+\+\S+)?\s+clippy|cargo\s+fmt\b.*--check|rustfmt\b.*--check|rubocop|standardrb|shellcheck|stylelint"
     r"|biome\s+(?:check|lint|ci)|(?:prettier|black|isort|dprint|taplo\s+fmt)\b.*\s(?:--check|-c|-l|check)"
     r"|(?:gofmt|gofumpt|goimports)\s+-l|ktlint|detekt|mix\s+credo|mix\s+format\b.*--check\S*|hadolint|actionlint"
@@ -222,8 +223,32 @@ _PUBLISHES = lazy_regex(
     r"\s*(?:sudo\s+)?(?:git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*\s+push\b|jj\s+git\s+push\b"
     r"|gh\s+pr\s+(?:create|merge)\b|glab\s+mr\s+(?:create|merge)\b)"
 )
-_COMMITS = lazy_regex(rf"{_BEFORE}git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*\s+commit(?=\s|$)")
-_QUIET = lazy_regex(r"\s(?:-\w*q\w*|--quiet)(?=\s|$)")
+_COMMITS = lazy_regex(
+    rf"{_BEFORE}(?:git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*\s+(?:commit|ci|cz)(?=\s|$)|(?:jj|hg|sl|yadm"
+    rf"|chezmoi\s+git)"
+    r"\s+(?:commit|ci)(?=\s|$)|gt\s+(?:create|modify)(?=\s|$)|gcmsg\s|gcam?\s|(?:cz|czg|git-cz|oco|aicommits)(?=\s|$)"
+    rf"|{_RUNS}(?:run\s+)?[\w:-]*commit(?=\s|$)|(?:[\w-]*[-_])?commit[\w-]*\.(?:sh|py|js|ts|rb)(?=\s|$))"
+)
+_NO_COMMIT = lazy_regex(
+    r"nothing (?:added )?to commit|no changes added to commit|Aborting commit|hook declined"
+    r"|^On branch .*\n.*(?:up to date|"
+    r"up-to-date)",
+    re.MULTILINE,
+)
+_COMMITTING = ("commit", " ci", " cz", "cz", "gt ", "gca", "gcmsg", "oco")
+_NOT_MADE = lazy_regex(r"\s(?:--amend|--dry-run|--help|-h)(?=\s|$)")
+_NO_NETWORK = PrefilteredRegex(
+    r"could not resolve host|getaddrinfo|network is unreachable|no route to host|connection (?:refused|reset|timed out)"
+    r"|connect to host \S+ port \d+|operation timed out|temporary failure in name resolution|timed? ?out"
+    r"|unable to access 'https?:|could not read from remote|enotfound|econnrefused|failed to connect|ssl_error",
+    re.IGNORECASE,
+)
+_GOES_TO = lazy_regex(r"\s*(?:cd|pushd)\s+(\S+)\s*$")
+_RUNS_IN = lazy_regex(
+    r"\s(?:-C|--directory|--cwd|--prefix|--manifest-path|--project-directory|--rootdir|--root-dir)[ =](\S+)"
+)
+_TEMPORARY = ("/tmp/", "/private/tmp/", "/var/folders/", "/private/var/folders/", "/var/tmp/")
+_SOMEWHERE = ("$TMP", "${TMP", "$(mktemp", "`mktemp", "$tmp", "${tmp", "%TEMP%", "$env:TEMP")
 
 
 @lru_cache(maxsize=4096)
@@ -316,18 +341,63 @@ def is_task(command: str) -> bool:
 
 
 def commits_in(command: str, output: str, ok: bool | None) -> int:
-    """Count the commits a command made. git prints one line for each, unless run with --quiet."""
-    if "commit" not in command or ok is False:
+    """Count the commits a command made. git prints a line for each, also where a later part of the command failed;
+    quiet commits and those of wrappers (`make commit`, aliases, scripts) count by their exit code."""
+    if not contains_any(command, _COMMITTING):
         return 0
-    commits = [part for part in _parts(command)[::2] if _COMMITS.match(part)]
+    parts = _parts(command)
+    commits = [number for number in range(0, len(parts), 2) if _COMMITS.match(parts[number])]
     if not commits:
         return 0
-    amended = sum("--amend" in part for part in commits)
     if reported := len(_COMMITTED.findall(output)):
-        return max(reported - amended, 0)
+        return max(reported - sum("--amend" in parts[number] for number in commits), 0)
+    if not ok or _NO_COMMIT.search(output):
+        return 0
+    # The exit code speaks for a commit only if nothing after it can hide that it failed.
+    hidden = {"||", ";", "\n", "&", "|"}
     return sum(
-        1 for part in commits if ok and _QUIET.search(part) and "--amend" not in part and "--dry" not in part
+        1
+        for number in commits
+        if not _NOT_MADE.search(f"{parts[number]} ")
+        and not any(
+            parts[after] in hidden and parts[after + 1].strip()
+            for after in range(number + 1, len(parts) - 1, 2)
+        )
     )
+
+
+def lacks_network(command: str, output: str) -> bool:
+    """Whether a command only failed to publish, because the network or the remote was out of reach."""
+    return publishes(command) and bool(_NO_NETWORK.search(output))
+
+
+@lru_cache(maxsize=4096)
+def runs_elsewhere(command: str, cwd: str) -> bool:
+    """Whether a command runs in a temporary folder or in another repository than the session's."""
+    if "/" not in command and "$" not in command:
+        return False
+    folder = ""
+    for part in _parts(command)[::2]:
+        if moved := _GOES_TO.match(part):
+            folder = moved[1].strip("\"'")
+        elif _kind_of(part):
+            named = _RUNS_IN.search(part)
+            return _is_elsewhere(named[1].strip("\"'") if named else folder, cwd)
+    return False
+
+
+def _is_elsewhere(folder: str, cwd: str) -> bool:
+    if folder.startswith(_SOMEWHERE):
+        return True
+    if not folder.startswith(("/", "~")) or not cwd:
+        return False
+    below, above = f"{folder.rstrip('/')}/", f"{cwd.rstrip('/')}/"
+    if below.startswith(above) or above.startswith(below):
+        return False
+    if below.startswith(_TEMPORARY):
+        return True
+    # A work tree of the same repository often lies beside it and carries its name.
+    return above.rstrip("/").rpartition("/")[2] not in below
 
 
 def publishes(command: str) -> bool:

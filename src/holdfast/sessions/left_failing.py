@@ -34,7 +34,7 @@ _NOT_THE_CODE = PrefilteredRegex(
     r"|\b(?:awk|sed|jq|grep|rg|xargs|find|zsh|bash|sh): |unexpected eof|bad substitution|no matches found",
     re.IGNORECASE,
 )
-_OLDER = PrefilteredRegex(
+OLDER = PrefilteredRegex(
     r"\bpre-?existing\b|\bunrelated\b[^.]{0,60}\b(?:fail|error|test|lint|warning)|\b(?:fail\w*|errors?)\b[^.]{0,60}"
     r"\bunrelated\b|\b(?:already|also) (?:fail\w*|broken|red) (?:on|before|at|in|without)\b|\bflaky\b"
     r"|\bnot (?:caused|introduced) by\b",
@@ -50,10 +50,10 @@ _NOT_IN_THE_CODE = (FailureReason.TIMEOUT, FailureReason.INTERRUPTED, FailureRea
 
 def failing_checks(turn: Turn) -> Iterator[OpenItem]:
     """The checks of the last turn that still fail."""
-    if _OLDER.search(turn.final):
+    if OLDER.search(turn.final):
         return
     for kind, check in turn.checks.items():
-        if check.passed or not _blames_the_code(check):
+        if check.passed or not blames_the_code(check):
             continue
         evidence = " ".join(without_escapes(check.evidence).split())
         command = cut(" ".join(check.command.split()), LONGEST_COMMAND)
@@ -66,7 +66,7 @@ def failing_checks(turn: Turn) -> Iterator[OpenItem]:
         yield OpenItem(text=text, why=why, owner="agent", priority="high", at=turn.at)
 
 
-def _blames_the_code(check: CheckResult) -> bool:
+def blames_the_code(check: CheckResult) -> bool:
     if check.reason in _NOT_IN_THE_CODE or only_warns(check.evidence) or not check.evidence.strip():
         return False
     return not _NOT_THE_CODE.search(check.evidence) and not _ELSEWHERE.search(check.command)

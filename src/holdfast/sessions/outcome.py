@@ -1,6 +1,7 @@
-"""Judges a session: its tasks (turns and to-do items), its outcome, its duration and its complexity.
+"""Judges how a session and each of its turns ended; measures its duration and complexity.
 
-Evidence decides, not claims: the state in which the session ended, not its best moment."""
+The state in which the session ended decides, not its best moment. What stopped it, red checks of this repository and
+what the person said count; work that was reported and that nothing contradicts is done, and the evidence says so."""
 
 from __future__ import annotations
 
@@ -13,35 +14,19 @@ from typing import Literal
 from msgspec import Struct
 
 from holdfast.core.patterns import PrefilteredRegex
-from holdfast.language.harvest_sentences import PLAN_TO_DO
-from holdfast.model.events import TaskResult
+from holdfast.language.replies import (
+    approves,
+    is_chore_request,
+    is_complaint,
+    is_pasted,
+    only_praises,
+    repeats_complaint,
+    steers,
+)
 from holdfast.model.ledger import Complexity, FailureReason, Outcome
 from holdfast.sessions.digest import TITLE_LENGTH, TodoItem, Turn
+from holdfast.sessions.left_failing import OLDER, blames_the_code
 
-_COMPLAINT = PrefilteredRegex(
-    r"^\W*(?:(?:ok(?:ay)?|h+m+|well|but|and|so|yeah|yes|no|sorry|wait|thanks|great|cool|nice|actually)\b\W+){0,3}"
-    r"(?:no[,.! ]+(?:that|this|it|not|you|don'?t|i )|nope\b|wrong\b|that(?:'s| is| was)? (?:wrong|incorrect"
-    r"|not (?:right|what)|broken)"
-    r"|this (?:is wrong|doesn'?t work|didn'?t work|does not work|is broken|still (?:fails?|doesn'?t))"
-    r"|(?:it|that) (?:doesn'?t|does not|didn'?t|did not|still doesn'?t|still does not) (?:work|help|fix"
-    r"|compile|build|pass)"
-    r"|(?:it'?s |that'?s |this is |the tests? (?:are |is )?)?still (?:fail|broken|not work|doesn'?t"
-    r"|the same error|getting|seeing)"
-    r"|you (?:broke|forgot|missed|removed|deleted|shouldn'?t)|revert\b|undo\b|roll ?back\b"
-    r"|not what i (?:asked|wanted|meant)"
-    r"|why did you\b|das (?:geht|funktioniert|stimmt) (?:so )?nicht|ça ne (?:marche|fonctionne) pas"
-    r"|no funciona|不对|不行|还是报错)",
-    re.IGNORECASE,
-)
-_APPROVAL = PrefilteredRegex(
-    r"^\W*(?:(?:ok(?:ay)?|yes|yeah|great|cool|nice|perfect|awesome|excellent|amazing|thanks?|thank you|ty"
-    r"|lgtm|looks? (?:good|great|right)"
-    r"|well done|good job|works?(?: now| great| fine)?|that works|it works|love it|super|sweet|prima|danke"
-    r"|merci|gracias|perfecto"
-    r"|很好|谢谢|可以了|ありがとう)\b|(?:now |and |then |please |can you |let'?s )*(?:commit|push|merge|ship|open a pr"
-    r"|create (?:a |the )?pr|make a pr)\b)",
-    re.IGNORECASE,
-)
 _REFUSAL = PrefilteredRegex(
     r"\bI(?: can(?:['’]|no)?t| cannot| won['’]t| will not|(?: am|['’]m) (?:not able|unable) to) "
     r"(?:help|assist|comply|do (?:that|this)|support|participate)\b"
@@ -50,29 +35,14 @@ _REFUSAL = PrefilteredRegex(
     re.IGNORECASE,
     words="i can|i won|i will not|not able to|unable to|polic|decline",
 )
-_ADMITS = PrefilteredRegex(
-    r"\b(?:unable to|could(?: not|n'?t)|can(?:not|'t)|failed|fails|failing|not possible|blocked|did(?: not"
-    r"|n'?t) work|error)\b",
-    re.IGNORECASE,
-)
-
-# Reasons that make a request a task even if nothing was run.
-_WITHOUT_WORK = (FailureReason.API_ERROR, FailureReason.LLM_REFUSAL)
-
 ANSWERED = "answered"
 ON_THE_LIST = "left on the agent's list"
-TICKED = "ticked off"  # prefix of the evidence of an item that the agent marked as done
+TICKED = "ticked off"  # as records of older versions say of an item that the agent marked as done
 
 # Checks that prove work, the strongest first. Well-formed code need not work, so lint is the weakest.
 _PROOFS = ("test", "types", "build", "lint")
 _ABOUT_LINT = PrefilteredRegex(
     r"\blint|\bformat|\bfmt\b|\bstyle|\bwarnings?\b|\bruff\b|\beslint\b|\bclippy\b", re.IGNORECASE
-)
-_ONLY_PRAISE = PrefilteredRegex(
-    r"\W*(?:(?:ok(?:ay)?|yes|great|cool|nice|perfect|awesome|excellent|thanks?(?: you| a lot)?|thank you"
-    r"|ty|lgtm|works?(?: now)?|looks? (?:good|great)|that works|it works|love it|super|well done|good job|danke|merci"
-    r"|gracias)\W*){1,4}",
-    re.IGNORECASE,
 )
 
 Status = Literal["done", "failed", "skipped", "unknown"]
@@ -80,12 +50,28 @@ Status = Literal["done", "failed", "skipped", "unknown"]
 MOST_SPANS = 10_000  # years of work; more means a broken clock
 IDLE_SECONDS = 300.0  # a longer pause is a break, and counts as this much
 
-_QUESTION = PrefilteredRegex(
-    r"\?|^\W*(?:what|who|when|where|which|why|how|is|are|do|does|did|can|could|would|should|explain|tell me|show me"
-    r"|was|wie|warum|qu[eé]|cómo|pourquoi|comment)\b",
+_GIVEN_UP = (FailureReason.INTERRUPTED, FailureReason.USER_REJECTED)
+NO_ANSWER = "the request got no answer"
+UNSETTLED = "a complaint was answered, and nothing shows that it is settled"
+_ADMITS = PrefilteredRegex(
+    r"\bI (?:was )?(?:unable to|could(?: not|n['’]?t)|can(?:not|['’]t))\b|\bnot possible\b|\bI(?: am|['’]m) blocked\b",
     re.IGNORECASE,
 )
-_GIVEN_UP = (FailureReason.INTERRUPTED, FailureReason.USER_REJECTED)
+# The last words announce a step that is not there: only where a host records no tools do they end a session.
+_BREAKS_OFF = PrefilteredRegex(
+    r"(?:[:：]|```[\w-]*\n(?:[^`]{0,300}\n)?```|\b(?:let me|i['’]ll|i will|now i need to"
+    r"|next,? i)\b[^.!?\n]{0,160}[.:]?)"
+    r"(?:\s|-{3,})*\Z",
+    re.IGNORECASE,
+)
+_ASKS_BACK = PrefilteredRegex(
+    r"\b(?:please (?:clarify|provide|specify|share|confirm|check out|tell me|let me know (?:which|what|how))"
+    r"|could you (?:please )?"
+    r"(?:clarify|provide|specify|share)|tell me when|need more (?:information|details|context)|waiting for your)\b",
+    re.IGNORECASE,
+)
+_TAIL = 400  # characters of a last message that show whether it breaks off or asks back
+_FEW_CALLS = 6  # with no more calls than this and no edit nothing was begun
 
 
 class TurnVerdict(Struct, frozen=True):
@@ -103,22 +89,40 @@ def judge(turn: Turn, after: Turn | None) -> TurnVerdict:
     """Return how a turn ended. What stopped it counts first, then the checks, then the person's next message."""
     if turn.api_error:
         return TurnVerdict("failed", FailureReason.API_ERROR, turn.api_error)
+    if turn.handed_over:
+        return TurnVerdict("done", evidence="the plan was written and handed over")
     if turn.rejected:
         return TurnVerdict("failed", FailureReason.USER_REJECTED, "the user declined the next step")
     if turn.interrupted:
         return TurnVerdict("failed", FailureReason.INTERRUPTED, "interrupted by the user")
+    if not turn.answered and not turn.calls and not turn.final:
+        return TurnVerdict("skipped", evidence=NO_ANSWER)
     if turn.answered and not turn.edits and _REFUSAL.search(turn.final[:600]):
-        return TurnVerdict("failed", FailureReason.LLM_REFUSAL, _first_line(turn.final))
-    for kind, check in turn.checks.items():
-        if not check.passed:
-            return TurnVerdict("failed", check.reason, f"{kind}: {check.evidence}")
+        return TurnVerdict("failed", FailureReason.LLM_REFUSAL, first_line(turn.final))
+    if red := failing_check(turn):
+        return red
     reply = after.text if after is not None else ""
-    if _COMPLAINT.search(reply):
+    if is_complaint(reply):
         reason = turn.failure.reason if turn.failure else FailureReason.UNKNOWN
-        return TurnVerdict("failed", reason, f"the user then said: {_first_line(reply)}")
-    if turn.failure is not None and (not turn.answered or _ADMITS.search(turn.final)):
+        return TurnVerdict("failed", reason, f"the user then said: {first_line(reply)}")
+    if turn.failure is not None and blames_the_code(turn.failure) and _admits(turn):
         return TurnVerdict("failed", turn.failure.reason, turn.failure.evidence)
     return _proof(turn, reply)
+
+
+def _admits(turn: Turn) -> bool:
+    """Whether a turn ended with its last call, which failed, or with words that admit it."""
+    return not turn.answered or bool(_ADMITS.search(turn.final))
+
+
+def failing_check(turn: Turn) -> TurnVerdict | None:
+    """Return the check of this repository's code that was red at the end of a turn."""
+    if OLDER.search(turn.final):
+        return None
+    for kind, check in turn.checks.items():
+        if not check.passed and (check.reason == FailureReason.TIMEOUT or blames_the_code(check)):
+            return TurnVerdict("failed", check.reason, f"{kind}: {check.evidence}")
+    return None
 
 
 def _proof(turn: Turn, said: str) -> TurnVerdict:
@@ -128,91 +132,28 @@ def _proof(turn: Turn, said: str) -> TurnVerdict:
     if turn.published:
         return TurnVerdict("done", evidence="pushed")
     for kind in _PROOFS:
-        if kind in turn.checks and (kind != "lint" or _ABOUT_LINT.search(turn.text)):
+        if (
+            kind in turn.checks
+            and turn.checks[kind].passed
+            and (kind != "lint" or _ABOUT_LINT.search(turn.text))
+        ):
             return TurnVerdict("done", evidence=f"{kind} passed: {turn.checks[kind].evidence}")
-    if _APPROVAL.search(said):
-        return TurnVerdict("done", evidence=f"the user then said: {_first_line(said)}")
+    if approves(said):
+        return TurnVerdict("done", evidence=f"the user then said: {first_line(said)}")
     if turn.answered and not turn.edits:
-        if _COMPLAINT.search(turn.text):
-            return TurnVerdict(
-                "unknown", evidence="a complaint was answered, and nothing shows that it is settled"
-            )
+        if is_complaint(turn.text):
+            return TurnVerdict("unknown", evidence=UNSETTLED)
         return TurnVerdict("done", evidence=ANSWERED)
     if "lint" in turn.checks:
         return TurnVerdict("unknown", evidence="only a linter passed")
     return TurnVerdict("unknown", evidence="no test, commit or word of the user tells")
 
 
-def tasks_of(
-    turns: Sequence[Turn], todos: dict[str, TodoItem], verdicts: Sequence[TurnVerdict]
-) -> list[TaskResult]:
-    """Return the tasks of a session: to-do items if a turn kept a list, or else each request that led to work."""
-    items: dict[int, list[tuple[str, TodoItem]]] = {}
-    for text, item in todos.items():
-        items.setdefault(item.turn, []).append((text, item))
-    tasks: list[TaskResult] = []
-    for number, (turn, verdict) in enumerate(zip(turns, verdicts, strict=True)):
-        if number in items:
-            proof = next((later for later in verdicts[number:] if later.proves), None)
-            tasks += _listed(items[number], verdict, proof)
-        elif _ONLY_PRAISE.fullmatch(turn.text) and not (turn.edits or turn.commits or turn.published):
-            continue  # praise requests nothing
-        elif turn.calls or verdict.reason in _WITHOUT_WORK:
-            tasks.append(
-                TaskResult(
-                    title=title_of(turn),
-                    status=verdict.status,
-                    reason=verdict.reason,
-                    evidence=verdict.evidence,
-                    at=turn.at,
-                )
-            )
-    return tasks
-
-
 def judge_all(turns: Sequence[Turn]) -> list[TurnVerdict]:
     return [judge(turn, after) for turn, after in zip_longest(turns, turns[1:]) if turn is not None]
 
 
-def _listed(
-    items: list[tuple[str, TodoItem]], verdict: TurnVerdict, proof: TurnVerdict | None
-) -> list[TaskResult]:
-    """Return the items of one list as tasks. An item that the agent ticked off counts only if this turn or a later one
-    has proof.
-
-    If the turn failed although all items are ticked off, the last item is marked as failed.
-    """
-    blamed = -1
-    if verdict.status == "failed":
-        in_progress = [n for n, (_, item) in enumerate(items) if item.status == "in_progress"]
-        ticked = [n for n, (_, item) in enumerate(items) if item.status == "completed"]
-        blamed = (in_progress or ticked or [0])[-1]
-    tasks = []
-    for number, (text, item) in enumerate(items):
-        if number == blamed:
-            status, reason, evidence = verdict.status, verdict.reason, verdict.evidence
-            if item.status == "completed":
-                evidence = f"{TICKED}; {evidence}"
-        elif item.status == "completed" and proof is not None:
-            status, reason, evidence = "done", "", f"{TICKED}; {proof.evidence}"
-        elif item.status == "completed":
-            status, reason, evidence = "unknown", "", f"{TICKED} in the agent's list, and nothing proves it"
-        else:
-            status, reason, evidence = "skipped", "", f"left {item.status.replace('_', ' ')}"
-        tasks.append(
-            TaskResult(title=text, status=status, reason=reason, evidence=evidence, at=item.at, listed=True)
-        )
-    return tasks
-
-
-def title_of(turn: Turn) -> str:
-    words = f"{turn.command} {turn.text}".strip()
-    if PLAN_TO_DO.match(words):  # the title is on the next line
-        words = " ".join(words[: 2 * TITLE_LENGTH].splitlines()[:3])
-    return _first_line(words)[:TITLE_LENGTH]
-
-
-def _first_line(text: str) -> str:
+def first_line(text: str) -> str:
     for line in text.splitlines():
         if line.strip():
             return line.strip()[:TITLE_LENGTH]
@@ -270,42 +211,134 @@ def complexity_of(*, tool_calls: int, edited_files: int, tasks: int) -> Complexi
 
 
 def outcome_of(
-    turns: Sequence[Turn], tasks: Sequence[TaskResult], verdicts: Sequence[TurnVerdict]
+    turns: Sequence[Turn], todos: Iterable[TodoItem], verdicts: Sequence[TurnVerdict]
 ) -> tuple[Outcome, str]:
-    worked = [turn for turn in turns if turn.calls or turn.api_error]
-    if not worked:
-        if tasks:
-            return Outcome.FAILED, f"{tasks[-1].reason}: {tasks[-1].evidence}"
-        asked = [turn for turn in turns if turn.answered and turn.text]
-        if any(_QUESTION.search(turn.text) for turn in asked):
-            return Outcome.DONE, "answered without tools"
-        if asked:
-            return Outcome.UNKNOWN, "talked about, and nothing was done"
+    """Return how a session ended, and why. Work that was reported and that nothing contradicts is done."""
+    pairs = [
+        (turn, verdict)
+        for turn, verdict in zip(turns, verdicts, strict=True)
+        if (turn.text or turn.calls or turn.api_error) and not only_praises(turn.text)
+    ]
+    if not pairs:
         return Outcome.UNKNOWN, "nothing was asked or done"
-    last = worked[-1]
-    verdict = next(candidate for turn, candidate in zip(turns, verdicts, strict=True) if turn is last)
-    if verdict.evidence == ANSWERED:
-        # A question at the end says nothing about the changes before it.
-        verdict = next(
-            (
-                candidate
-                for turn, candidate in zip(reversed(turns), reversed(verdicts), strict=True)
-                if turn.edits
-            ),
-            verdict,
-        )
-    achieved = any(task.status == "done" for task in tasks)
-    skipped = [task for task in tasks if task.status == "skipped"]
+    while len(pairs) > 1 and _adds_nothing(*pairs[-1]):
+        pairs.pop()
+    last, verdict = pairs[-1]
+    reached = _reached(pairs[:-1])
+    gave_up = _gave_up(pairs)
+    stopped = Outcome.PARTIAL if reached or verdict.proves else Outcome.ABANDONED
+    if gave_up:
+        return Outcome.FAILED, f"the user {gave_up}, and it ended so: {verdict.evidence}"
+    if verdict.reason == FailureReason.API_ERROR:
+        return (
+            Outcome.PARTIAL if reached or last.edits else Outcome.ABANDONED
+        ), f"api_error: {verdict.evidence}"
+    if verdict.status == "skipped":
+        return _unanswered(last, pairs, reached)
+    if verdict.reason in _GIVEN_UP:
+        return (Outcome.PARTIAL if reached else Outcome.ABANDONED), verdict.evidence
     if verdict.status == "failed":
-        if achieved:
-            return Outcome.PARTIAL, f"ended in {verdict.reason}: {verdict.evidence}"
-        if verdict.reason in _GIVEN_UP:
-            return Outcome.ABANDONED, verdict.evidence
-        return Outcome.FAILED, f"{verdict.reason}: {verdict.evidence}"
-    if not last.answered and not last.commits and not last.published:
-        return (Outcome.PARTIAL if achieved else Outcome.ABANDONED), "stops in the middle of work"
-    if skipped:
-        return Outcome.PARTIAL, f"{len(skipped)} of {len(tasks)} tasks left open"
-    if verdict.status == "done":
-        return Outcome.DONE, verdict.evidence
-    return Outcome.UNKNOWN, verdict.evidence
+        word = f"{verdict.reason}: {verdict.evidence}"
+        return (Outcome.PARTIAL, f"ended in {word}") if reached else (Outcome.FAILED, word)
+    if _breaks_off(last, turns):
+        return stopped, "stops in the middle of work"
+    if _only_asks_back(last, turns):
+        return Outcome.ABANDONED, "the agent asked back and got no reply"
+    if (red := _still_red(pairs)) is not None:
+        return (Outcome.PARTIAL if reached else Outcome.FAILED), f"{red.reason}: {red.evidence}"
+    if verdict.evidence == UNSETTLED:
+        return Outcome.UNKNOWN, verdict.evidence
+    if complaints := _unsettled(pairs):
+        return (
+            Outcome.PARTIAL,
+            f"{complaints} complaints in a row, and nothing shows that the last was settled",
+        )
+    items = list(todos)
+    left = sum(item.status in ("pending", "in_progress") for item in items)
+    if items and left * 2 >= len(items):
+        return Outcome.PARTIAL, f"{left} of {len(items)} steps on the agent's list left open"
+    return Outcome.DONE, _evidence(pairs)
+
+
+def _adds_nothing(turn: Turn, verdict: TurnVerdict) -> bool:
+    """Whether the end of a session says nothing about its work: a commit under way, a pasted line without an answer."""
+    stopped = turn.interrupted or not (turn.answered or turn.edits or turn.failure or turn.rejected)
+    if is_chore_request(turn.text):
+        return stopped
+    return verdict.status == "skipped" and not is_complaint(turn.text) and steers(turn.text, turn.command)
+
+
+def _gave_up(pairs: Sequence[tuple[Turn, TurnVerdict]]) -> str:
+    """What the person did about the work before it was stopped for good: complained, undid it, asked again."""
+    if pairs[-1][1].reason not in (*_GIVEN_UP, FailureReason.API_ERROR):
+        return ""
+    (before, _), (last, _) = pairs[-2:] if len(pairs) > 1 else (pairs[0], pairs[0])
+    if any(turn.command == "/undo" for turn in (before, last)):
+        return "took the work back"
+    if repeats_complaint(last.text):
+        return "complained"
+    if len(pairs) > 1 and (before.text[:40] == last.text[:40] or is_pasted(before.text)) and before.calls:
+        return "asked again"
+    return ""
+
+
+def _reached(pairs: Sequence[tuple[Turn, TurnVerdict]]) -> int:
+    """Count the earlier requests that led to something."""
+    return sum(
+        verdict.status == "done" or (verdict.status == "unknown" and (turn.edits > 0 or turn.answered))
+        for turn, verdict in pairs
+    )
+
+
+def _unanswered(last: Turn, pairs: Sequence[tuple[Turn, TurnVerdict]], reached: int) -> tuple[Outcome, str]:
+    if is_complaint(last.text) and reached <= 1:
+        return Outcome.FAILED, f"the user said last, without an answer: {first_line(last.text)}"
+    return (Outcome.PARTIAL if reached else Outcome.ABANDONED), NO_ANSWER
+
+
+def _breaks_off(last: Turn, turns: Sequence[Turn]) -> bool:
+    """Whether the record stops before the agent reported."""
+    if last.commits or last.published:
+        return False
+    if any(turn.calls for turn in turns):
+        return not last.answered and not last.final_edit
+    return bool(_BREAKS_OFF.search(last.final[-_TAIL:]))
+
+
+def _only_asks_back(last: Turn, turns: Sequence[Turn]) -> bool:
+    """Whether nothing was done but to ask the person, who never replied."""
+    if any(turn.edits or turn.commits for turn in turns) or sum(turn.calls for turn in turns) > _FEW_CALLS:
+        return False
+    return bool(_ASKS_BACK.search(last.final[-_TAIL:]))
+
+
+def _still_red(pairs: Sequence[tuple[Turn, TurnVerdict]]) -> TurnVerdict | None:
+    """The check that failed in an earlier turn, if the later ones neither changed, checked nor committed anything."""
+    for turn, _ in reversed(pairs):
+        if red := failing_check(turn):
+            return red
+        if turn.edits or turn.commits or turn.published or turn.checks:
+            return None
+    return None
+
+
+def _unsettled(pairs: Sequence[tuple[Turn, TurnVerdict]]) -> int:
+    """How many complaints end the session, if they are several and nothing proves the last repair."""
+    if pairs[-1][1].proves:
+        return 0
+    complaints = 0
+    for turn, _ in reversed(pairs):
+        if not is_complaint(turn.text):
+            break
+        complaints += 1
+    return complaints if complaints > 1 else 0
+
+
+def _evidence(pairs: Sequence[tuple[Turn, TurnVerdict]]) -> str:
+    """The strongest evidence: of the last turn that changed something, else of the last one."""
+    for turn, verdict in reversed(pairs):
+        if verdict.proves:
+            return verdict.evidence
+        if turn.edits:
+            return "changed files and reported; no check or word of the user contradicts it"
+    return "answered without tools" if not any(turn.calls for turn, _ in pairs) else ANSWERED

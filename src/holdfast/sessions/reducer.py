@@ -72,6 +72,7 @@ _GO_ON = lazy_regex(
 
 JUDGED_LENGTH = 600  # of an agent's last message in a turn: a refusal comes first
 RECENT_RESPONSES = 16  # repeats of a response are close together; these may be repeated in the next pass
+_APPLIES_ANSWERS = ("aider",)  # an answer holds the edits, which the host applies after it
 _PROSE_FILES = (".md", ".txt", ".rst", ".adoc")
 
 
@@ -159,7 +160,7 @@ class Reducer:
             return
         if turns and (event.feedback or (turns[-1].rejected and not event.command)):
             # A message with a declined step, or right after it, steers the same work.
-            turns[-1].rejected = turns[-1].interrupted = False
+            turns[-1].rejected = turns[-1].interrupted = turns[-1].handed_over = False
             turns[-1].sealed = False
             turns[-1].feedback.append(cut_raw(text, EVIDENCE_LENGTH))
             return
@@ -174,7 +175,7 @@ class Reducer:
         self.harvester.agent(event)
         turn = self._turn()
         turn.final = cut_raw(event.text, FINAL_LENGTH // LEEWAY)
-        turn.answered = True
+        turn.answered, turn.final_edit = True, False
         turn.interrupted = turn.rejected = False
         turn.api_error = ""
 
@@ -182,6 +183,7 @@ class Reducer:
         digest, turn = self.digest, self._turn()
         digest.tool_calls += 1
         turn.calls += 1
+        turn.final_edit = (turn.answered or turn.final_edit) and digest.agent in _APPLIES_ANSWERS
         turn.answered = turn.interrupted = turn.rejected = False
         target = event.target
         if event.action == "shell":
@@ -236,6 +238,11 @@ class Reducer:
                 self.harvester.ended("search", f"{digest.cwd}/", event)
         elif call.action == "web" and event.ok is False:
             self.harvester.ended("web", call.target, event)
+        if event.rejected and call.action == "plan":
+            # Claude Code records a plan that was accepted with a fresh context as refused. A plan that the person
+            # refuses with words is followed by these.
+            turn.handed_over = turn.answered = True
+            return
         if event.rejected:
             turn.rejected = True
             return
@@ -268,12 +275,19 @@ class Reducer:
 
     def _ran(self, command: str, event: ToolResult, turn: Turn) -> None:
         kinds = checks.check_kinds(command)
+        if kinds and checks.runs_elsewhere(command, self.digest.cwd):
+            return  # it says nothing about this repository
         kind = kinds[0] if kinds else None
         commits = checks.commits_in(command, event.text, event.ok)
         self.digest.commits += commits
         turn.commits += commits
         if commits:
             self.harvester.committed(command, event)
+            # A commit comes after the work: what was red before it is settled.
+            turn.checks = {name: check for name, check in turn.checks.items() if check.passed}
+            turn.failure = None
+        if event.ok is False and checks.lacks_network(command, event.text):
+            return  # the work is done; only the network was missing
         trusted = bool(kinds) and event.ok is not None and checks.exit_code_counts(command)
         failure_line = checks.says_failed(event.text) if kind and not trusted else ""
         if event.ok is False or failure_line:
@@ -288,7 +302,9 @@ class Reducer:
                 turn.checks[kind] = turn.failure
             return
         turn.failure = None
-        turn.published = turn.published or (bool(event.ok) and checks.publishes(command))
+        if event.ok and checks.publishes(command):
+            turn.published = True
+            turn.checks = {name: check for name, check in turn.checks.items() if check.passed}
         if kinds and (trusted or (event.ok and kind != "test") or checks.says_passed(event.text)):
             self.harvester.verified(self._from_here(command), event)
             for check in kinds:

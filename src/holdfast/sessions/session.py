@@ -28,10 +28,10 @@ from holdfast.sessions.outcome import (
     complexity_of,
     judge_all,
     outcome_of,
-    tasks_of,
 )
 from holdfast.sessions.reducer import settle_responses
 from holdfast.sessions.summary import session_summary
+from holdfast.sessions.tasks import tasks_of
 from holdfast.sessions.usage_gaps import gaps_of
 
 MOST_PROMPTS = 60
@@ -57,8 +57,8 @@ def conclude(
     main = [part.digest for part in ordered if not part.digest.parent] or [ordered[0].digest]
     turns, todos = _joined(main)
     verdicts = judge_all(turns)
-    tasks = tasks_of(turns, todos, verdicts)
-    outcome, outcome_why = outcome_of(turns, tasks, verdicts)
+    tasks = tasks_of(turns, verdicts)
+    outcome, outcome_why = outcome_of(turns, todos.values(), verdicts)
     files = _files([part.digest for part in ordered])
     edited = [touch.path for touch in files if touch.edits]
     commands = tuple(dict.fromkeys(command for digest in main for command in digest.commands))

@@ -52,7 +52,10 @@ _SKIPPED = lazy_regex(r"Skipping edits to (.+)")
 _COMMIT = lazy_regex(r"Commit ([0-9a-f]{5,40}) (.*)")
 _RUNNING = lazy_regex(r"(?:## )?Running:? (.+)")
 _TEST_RUN = lazy_regex(r"^={3,} .+ ={3,}$", re.MULTILINE)
-_FAULT = lazy_regex(r"(?:Unexpected error: |litellm\.(?:\w+\.)*\w*Error\b)(.*)")
+_FAULT = lazy_regex(
+    r"(?:Unexpected error: |litellm\.(?:\w+\.)*\w*Error\b|Model \S+ has hit a token limit!)(.*)"
+)
+_UNDONE = "Removed: "  # a commit, by /undo
 
 
 class Block(Struct, frozen=True):
@@ -163,6 +166,7 @@ class ChatReading(ReadAnew):
         self._part = part
         self._calls = 0
         self._model = ""
+        self._asked = False  # something, before what may be undone
 
     def events(self) -> Iterator[ev.Event]:
         chat = next((chat for chat in _chats_of(self._path) if chat.identity == self._part), None)
@@ -197,6 +201,7 @@ class ChatReading(ReadAnew):
             yield from self._commanded(command, list(takewhile(_not_person, found[number + 1 :])), chat)
         elif (requested := request(block)) is not None:
             words, name = requested
+            self._asked = True
             if not (
                 said.startswith("/") and said.partition(" ")[2].strip() == words
             ):  # written a second time
@@ -230,6 +235,8 @@ class ChatReading(ReadAnew):
                 )
             elif match := _RUNNING.match(line):
                 yield from self._ran(chat, match[1], line, block.lines[index + 1 :])
+            elif line.startswith(_UNDONE) and self._asked:
+                yield ev.UserTurn(chat.at, "undo", command="/undo")
             elif line.startswith("^C KeyboardInterrupt"):
                 yield ev.Interruption(chat.at)
             elif match := _FAULT.match(line):
