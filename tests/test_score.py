@@ -9,8 +9,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from bench.score import agent, quality, record, size
+from bench.score import agent, quality, record, size, verdicts
 from bench.score.rows import HIGHER, LOWER, ROWS, TITLES, Measured, Spec
+from tests.agents.builders import SESSION, ClaudeFile
 
 ROOT = Path(__file__).parents[1]
 SET = [json.loads(line) for line in (ROOT / "bench" / "data" / "told_small.jsonl").read_text().splitlines()]
@@ -141,12 +142,38 @@ def test_the_classifiers_figures_are_read_from_what_its_script_prints() -> None:
     assert found["classifier_recall"] == Measured(0.89, 57, "0.79 to 0.95")
 
 
-def test_labels_of_sessions_are_rows_with_a_file_and_an_outcome_or_a_kind(tmp_path: Path) -> None:
+def test_labels_of_sessions_are_rows_with_a_file_an_outcome_and_a_kind(tmp_path: Path) -> None:
     (tmp_path / "prompts.jsonl").write_text('{"prompt": "x", "label": "qa"}\n', encoding="utf-8")
-    (tmp_path / "files.json").write_text('[{"file": "a.jsonl", "files_touched": []}]', encoding="utf-8")
-    assert quality.session_labels(tmp_path) == []
-    (tmp_path / "verdicts.jsonl").write_text('{"file": "a.jsonl", "outcome": "done"}\n', encoding="utf-8")
-    assert quality.session_labels(tmp_path) == [{"file": "a.jsonl", "outcome": "done"}]
+    assert verdicts.labels_in(tmp_path) == []
+    row = {
+        "file": "a.jsonl",
+        "session": "s",
+        "agent": "codex",
+        "outcome": "done",
+        "kind": "docs",
+        "tasks_ok": [1, 2],
+    }
+    (tmp_path / "labels.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    assert verdicts.labels_in(tmp_path) == [row]
+
+
+def test_verdicts_are_compared_with_the_label_of_their_session(tmp_path: Path) -> None:
+    chat = ClaudeFile()
+    chat.user(0, "add a basket")
+    chat.save(tmp_path / "a.jsonl")
+    row = {
+        "file": "a.jsonl",
+        "session": SESSION,
+        "agent": "claude-code",
+        "outcome": "abandoned",
+        "kind": "feature",
+    }
+    missing = {**row, "file": "gone.jsonl"}
+    (found, lost) = verdicts.judged([{**row, "tasks_ok": [1, 1]}, {**missing, "tasks_ok": [1, 1]}], tmp_path)
+    assert (found.outcome_right, found.kind_right, found.tasks_right) == (True, True, True)
+    assert (lost.outcome_right, lost.kind_right, lost.tasks_right) == (False, False, False)
+    figures = verdicts.figures_of([found, lost])
+    assert (figures.outcome, figures.said, figures.precision, figures.recall) == (0.5, 1, 1.0, 0.5)
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,14 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from bench.measuring import PYTHON, SHARED, scratch_env
+from bench.measuring import PYTHON, SHARED
 from bench.score.agent import missing
 from bench.score.processes import ROOT
 from bench.score.rows import Found, Measured
+from bench.score.verdicts import VARIABLE, default_place, figures_of, judged, labels_in
 
 LABELS = SHARED / "data" / "labels"
-TRANSCRIPTS = SHARED / "data" / "transcripts"
+VERDICTS = ("verdict_outcome", "verdict_negative", "verdict_kind", "verdict_tasks")
 LONGEST_S = 900
 
 # Our row: the benchmark's line.
@@ -52,53 +53,24 @@ def _of_line(line: dict[str, Any]) -> Measured:
 
 
 def verdicts(folder: Path) -> Found:
-    return {**_sessions(folder), **_classifier()}
+    return {**_sessions(), **_classifier()}
 
 
-def _sessions(folder: Path) -> Found:
-    """Labels are rows `{"file", "outcome", "kind"}` in any file of the labels folder; `file` names a transcript."""
-    labels = list(session_labels(LABELS))
-    if not labels:
-        return {name: Measured(None, 0, "no labels yet") for name in ("verdict_outcome", "verdict_kind")}
-    paths = {path.name: path for path in TRANSCRIPTS.rglob("*") if path.is_file()}
-    there = [label for label in labels if label["file"] in paths]
-    rows = _ledger_of([paths[label["file"]] for label in there], folder / "verdicts")
-    agreed: dict[str, list[bool]] = {"outcome": [], "kind": []}
-    for label in there:
-        row = next((row for row in rows if Path(label["file"]).stem.endswith(str(row["session"]))), None)
-        for name in agreed.keys() & label.keys():
-            agreed[name].append(row is not None and row.get(name) == label[name])
-    return {f"verdict_{name}": _share(values) for name, values in agreed.items()}
-
-
-def _share(values: list[bool]) -> Measured:
-    return Measured(sum(values) / len(values), len(values)) if values else Measured(None, 0, "no labels yet")
-
-
-def session_labels(folder: Path) -> list[dict[str, Any]]:
-    rows: list[Any] = []
-    for path in sorted(folder.glob("*.json*")):
-        text = path.read_text(encoding="utf-8")
-        rows += (
-            [json.loads(line) for line in text.splitlines() if line]
-            if path.suffix == ".jsonl"
-            else json.loads(text)
-        )
-    return [
-        row for row in rows if isinstance(row, dict) and "file" in row and {"outcome", "kind"} & row.keys()
-    ]
-
-
-def _ledger_of(files: list[Path], home: Path) -> list[dict[str, Any]]:
-    work = home / "work"
-    work.mkdir(parents=True)
-    env = scratch_env(home)
-    command = [PYTHON, "-m", "holdfast"]
-    subprocess.run([*command, "import", *files], cwd=work, env=env, check=True, capture_output=True)
-    rows: list[dict[str, Any]] = json.loads(
-        subprocess.check_output([*command, "ledger", "list", "--json"], cwd=work, env=env)
-    )
-    return rows
+def _sessions() -> Found:
+    """The labels that the environment names (`HOLDFAST_SESSION_LABELS`), else those of ../shared."""
+    place = default_place()
+    rows = list(judged(labels_in(place), place)) if place else []
+    if not rows:
+        return {spec: Measured(None, 0, f"no labels: set {VARIABLE}") for spec in VERDICTS}
+    figures = figures_of(rows)
+    return {
+        "verdict_outcome": Measured(figures.outcome, figures.n),
+        "verdict_negative": Measured(
+            figures.precision, figures.said, "" if figures.said else "no negative verdict"
+        ),
+        "verdict_kind": Measured(figures.kind, figures.n),
+        "verdict_tasks": Measured(figures.tasks, figures.n),
+    }
 
 
 def _classifier() -> Found:

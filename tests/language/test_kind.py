@@ -84,7 +84,7 @@ def test_a_why_that_ended_in_changed_code_was_a_repair() -> None:
         (Kind.TEST, ["tests/test_a.py", "src/a.test.ts", "pkg/a_test.go"]),
         (Kind.TEST, ["src/test/java/acme/CartTest.java"]),
         (Kind.CONFIG, [".github/workflows/ci.yml", "Dockerfile", "pyproject.toml"]),
-        (Kind.OTHER, ["src/a.py", "README.md"]),
+        (Kind.FEATURE, ["src/a.py", "README.md"]),
         (Kind.OTHER, []),
     ],
 )

@@ -6,6 +6,7 @@ import pytest
 from tests.sessions.test_tasks import Story, work
 
 from holdfast.sessions.outcome import judge_all, outcome_of
+from holdfast.sessions.session import SessionPart, conclude
 
 pytestmark = pytest.mark.promise("C3")
 
@@ -122,3 +123,67 @@ def test_a_question_at_the_end_says_nothing_of_the_changes_before_it() -> None:
     assert outcome(story)[1].startswith("changed files and reported")
     proven = done().ask("what does this function do?").run("cat a.py", "text").say("It adds.")
     assert outcome(proven)[0] == "done"
+
+
+# --- what a careful reader agrees with ---------------------------------------------------------------------
+
+
+@pytest.mark.promise("V2")
+def test_a_commit_settles_what_was_red_before_it() -> None:
+    story = work().run("pytest", "1 failed in 1s", **FAILS).run("git commit -qm x", "").say()  # type: ignore[arg-type]
+    assert outcome(story) == ("done", "1 commit")
+
+
+@pytest.mark.promise("V2")
+def test_a_push_without_a_network_is_no_failure() -> None:
+    unreachable = "ssh: connect to host github.com port 22: Operation timed out"
+    story = done().run("git commit -qm x", "").run("git push", unreachable, **FAILS)  # type: ignore[arg-type]
+    assert outcome(story.say("Committed; I could not push."))[0] == "done"
+    refused = "error: failed to push some refs"
+    story = done().ask("push it").run("git push", refused, **FAILS).say("I could not push.")  # type: ignore[arg-type]
+    assert outcome(story)[0] == "partial"
+
+
+@pytest.mark.promise("V2")
+@pytest.mark.parametrize(
+    "place", ["cd /tmp/try && pytest", "cd /home/ada/other && pytest", "cd $TMPDIR && pytest"]
+)
+def test_checks_of_another_repository_do_not_count(place: str) -> None:
+    story = Story("/home/ada/shop").ask("add a basket").edit()
+    assert outcome(story.run(place, "1 failed in 1s", **FAILS).say())[0] == "done"  # type: ignore[arg-type]
+    own = Story("/home/ada/shop").ask("add a basket").edit()
+    failed = own.run("cd /home/ada/shop/till && pytest", "1 failed in 1s", **FAILS)  # type: ignore[arg-type]
+    assert outcome(failed.say())[0] == "failed"
+
+
+@pytest.mark.promise("V2")
+def test_nothing_but_a_question_back_is_abandoned() -> None:
+    story = Story().ask("write an overview").say("Which parts? Please clarify the scope.")
+    assert outcome(story) == ("abandoned", "the agent asked back and got no reply")
+
+
+@pytest.mark.promise("V2")
+def test_a_user_who_takes_the_work_back_and_leaves_has_seen_it_fail() -> None:
+    story = work().run("git commit -qm x", "").say().ask("undo", "/undo").stop()
+    assert outcome(story)[0] == "failed"
+
+
+@pytest.mark.promise("V2")
+def test_a_plan_that_was_handed_over_is_done() -> None:
+    planned = Story().ask("plan a till").run("ls", "a.py").hand_over()
+    assert outcome(planned) == ("done", "the plan was written and handed over")
+
+
+@pytest.mark.promise("V2")
+def test_subagents_whose_parent_is_not_there_are_judged_together() -> None:
+    def part(number: int, story: Story) -> SessionPart:
+        digest = story.digest()
+        digest.session, digest.parent = f"child-{number}", "gone"
+        return SessionPart(f"{number}.jsonl", digest)
+
+    good = [part(n, work().run("pytest", "3 passed").say()) for n in range(3)]
+    together = conclude("gone", good, None, None)
+    assert (together.outcome, together.outcome_why) == ("done", "all 3 subagents finished")
+    assert (together.kind, len(together.tasks)) == ("feature", 3)
+    mixed = [*good, part(3, work().run("pytest", "1 failed in 1s", **FAILS).say())]  # type: ignore[arg-type]
+    assert conclude("gone", mixed, None, None).outcome == "partial"

@@ -29,8 +29,9 @@ from holdfast.sessions.tasks import tasks_of, title_of
 class Story:
     """A session told step by step, each a second after the last."""
 
-    def __init__(self) -> None:
+    def __init__(self, cwd: str = "") -> None:
         self.events: list[Event] = []
+        self.cwd = cwd
 
     @property
     def at(self) -> float:
@@ -68,6 +69,12 @@ class Story:
         self.events.append(ToolResult(self.at, call, False, "declined", rejected=True))
         return self
 
+    def hand_over(self) -> Story:
+        call = f"c{len(self.events)}"
+        self.events.append(ToolCall(self.at, call, "ExitPlanMode", "plan"))
+        self.events.append(ToolResult(self.at, call, False, "declined", rejected=True))
+        return self
+
     def todo(self, **items: TodoStatus) -> Story:
         listed = tuple(Todo(text.replace("_", " "), status) for text, status in items.items())
         self.events.append(TodoList(self.at, listed))
@@ -82,7 +89,7 @@ class Story:
         return self
 
     def digest(self) -> Digest:
-        digest = Digest(agent="claude-code")
+        digest = Digest(agent="claude-code", cwd=self.cwd)
         Reducer(digest).take_all(self.events)
         return digest
 

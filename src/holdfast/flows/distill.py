@@ -6,6 +6,7 @@ should not pay for that.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from msgspec.structs import replace
 from holdfast.agents.contract import Claims, Reading, Warned
 from holdfast.agents.registry import importer_of
 from holdfast.core.fence import strip_ours
+from holdfast.core.hashes import blake2b
+from holdfast.core.patterns import lazy_regex
 from holdfast.flows.find_transcripts import SessionSource
 from holdfast.knowledge.stack import Stack, stack_from_evidence, stack_of
 from holdfast.ledger.intake import end_of_transcript
@@ -33,6 +36,11 @@ from holdfast.store.gate import pass_value, session_name
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
+_REDACTED = lazy_regex(
+    r"\W*(?:(?:\w+[-_])?(?:redacted|removed|masked|hidden|anonymi[sz]ed|scrubbed)(?:[-_ ]\w{1,12})?|[*•x_#-]{3,}"
+    r"|\[?(?:session[-_ ]?)?(?:id|uuid)\]?)\W*|\W+",
+    re.IGNORECASE,
+)
 EVENTS_BETWEEN_WORDS = 20_000
 MOST_TOUCHED = 200  # files and commands that show a project's stack; more add nothing
 MOST_COMMANDS = 60
@@ -68,6 +76,10 @@ def read_source(
     if item.headless is not None:  # the last envelope counts: a person may resume a headless run
         digest.headless = item.headless
     digest.unreadable += unreadable_lines(reading.warnings)
+    if is_redacted(digest.session):
+        digest.session = f"file-{blake2b(item.key.encode('utf-8', 'replace'), digest_size=8).hexdigest()}"
+    if is_redacted(digest.parent):
+        digest.parent = ""
     session, parent = digest.session, digest.parent
     machine.look_over(_texts_in(msgspec.to_builtins(digest)))
     clean = denied.cleaner(lambda text: machine.clean(strip_ours(text)))
@@ -85,6 +97,11 @@ def read_source(
         digest=msgspec.msgpack.encode(digest),
     )
     return Pass(cursor, reading.position() - start, list(reading.warnings))
+
+
+def is_redacted(session: str) -> bool:
+    """Whether another tool has blanked an id: it then stands for many sessions, and names none."""
+    return bool(session) and bool(_REDACTED.fullmatch(session))
 
 
 def is_headless(cursor: SourceCursor) -> bool:

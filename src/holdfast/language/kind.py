@@ -27,6 +27,7 @@ _PREFIX = lazy_regex(
     r"^(?:#{1,4}\s*)?(?:plan:\s*)?([a-z]{1,10})(?:\([^)]{0,40}\))?!?:(?:\s|$)", re.IGNORECASE
 )
 _SLASH = lazy_regex(r"^\s*/(?:[\w-]+:)?([a-z][\w-]*)(?:\s|$)", re.IGNORECASE)
+_PLAN_WORD = lazy_regex(r"^plan\b[:\s–—-]*", re.IGNORECASE)
 _PLAN_OPENING = PrefilteredRegex(
     r"^(?:please )?(?:implement|execute|follow) the (?:following )?plan\b.{0,20}$", re.IGNORECASE
 )
@@ -47,15 +48,40 @@ _WORKING_TEXT = PrefilteredRegex(
 )
 _SCRATCH = PrefilteredRegex(r"(?:^|/)(?:\.claude/plans|scratchpad)/|(?:^|/)plan\.md$", re.I)
 _TEST_FILE = lazy_regex(
-    r"(?:^|/)(?:tests?|specs?|__tests__|integration_tests?|e2e(?:_tests?)?|cypress)/|(?:^|/)(?:test_[^/]+|conftest\.py)$|"
+    r"(?:^|/)(?:tests?|specs?|__tests__|integration_tests?|e2e(?:_tests?)?|cypress)/|(?:^|/)(?:test_[^/]+"
+    r"|conftest\.py)$|"
     r"[._-](?:test|spec|tests)\.\w+$|(?:Test|Tests|Spec|IT)\.(?:java|kt|cs|scala|swift|php)$|\.bats$"
 )
 _CONFIG_FILE = PrefilteredRegex(
-    r"(?:^|/)\.(?:github|circleci|gitlab|husky|vscode|devcontainer|entire|claude-plugin|codex-plugin|cursor-plugin)/|\.(?:ya?ml|toml|ini|cfg|conf|json5?|jsonc|lock|env|properties|nix|tf)$|"
-    r"(?:^|/)(?:dockerfile\S*|makefile|justfile|\.[\w-]+(?:rc|ignore|attributes|config)(?:\.\w+)?|go\.(?:mod|sum)|codeowners|gemfile\S*|rakefile|"
+    r"(?:^|/)\.config/|(?:^|/)\.[\w-]+\.conf$|(?:^|/)\.(?:github|circleci|gitlab|husky|vscode|devcontainer"
+    r"|entire|claude-plugin|codex-plugin|cursor-plugin)/|\.(?:ya?ml|toml|ini|cfg|conf|json5?|jsonc|lock|env"
+    r"|properties|nix|tf)$|"
+    r"(?:^|/)(?:dockerfile\S*|makefile|justfile|\.[\w-]+(?:rc|ignore|attributes|config)(?:\.\w+)?|go\.(?:mod"
+    r"|sum)|codeowners|gemfile\S*|rakefile|"
     r"[\w.-]*\.config\.[cm]?[jt]s|pom\.xml|build\.gradle\S*|cmakelists\.txt|requirements[^/]*\.txt)$",
     re.I,
 )
+
+
+# The person wants words, not changes.
+_HANDS_OFF = PrefilteredRegex(
+    r"\b(?:do not|don['’]?t|without) (?:take (?:any )?action|tak(?:e|ing) action|modify(?:ing)?|mak(?:e"
+    r"|ing) (?:any )?changes?"
+    r"|chang(?:e|ing) (?:any|the) (?:code|files?)|edit(?:ing)?)\b|\bjust tell me\b",
+    re.IGNORECASE,
+)
+_WANTS_A_PLAN = PrefilteredRegex(
+    r"\b(?:help me plan|plan (?:that|this|the|out) |(?:make|write|create|devise|propose"
+    r"|draft) (?:me )?an? (?:\w+ ){0,2}plan\b)",
+    re.IGNORECASE,
+)
+_CHECKS = PrefilteredRegex(
+    r"\b(?:review|audit|verify|validate|check (?:that|whether|if)|last check|(?:requirements?|quality"
+    r"|conformance) check)\b",
+    re.IGNORECASE,
+)
+_LONG = 1200  # characters from which on a prompt is a document, whose words are about many things
+_MOST = 0.6  # share of the edited files that shows what was worked on
 
 
 class KindJudgement(NamedTuple):
@@ -65,8 +91,13 @@ class KindJudgement(NamedTuple):
     reason: str
 
 
+_PROSE = (".md", ".mdx", ".rst", ".txt", ".adoc")
 _BY_FILES: tuple[tuple[Kind, str, Callable[[str], bool]], ...] = (
-    (Kind.TEST, "only test files were edited", lambda path: bool(_TEST_FILE.search(path))),
+    (
+        Kind.TEST,
+        "only test files were edited",
+        lambda path: bool(_TEST_FILE.search(path)) and not path.lower().endswith(_PROSE),
+    ),
     (Kind.DOCS, "only documents were edited", lambda path: _is_document(path)),
     (Kind.CONFIG, "only configuration was edited", lambda path: bool(_CONFIG_FILE.search(path))),
 )
@@ -85,7 +116,11 @@ def explain_kind(goal: str, edited_paths: Sequence[str], commands: Sequence[str]
     lines, complaints = prose_of(goal)
     is_plan = bool(lines) and bool(_PLAN_OPENING.match(lines[0]))
     lines = lines[1:] if is_plan else lines
-    judgement = _by_prefix(lines) or _by_words(lines, edited, is_plan=is_plan)
+    judgement = (
+        _by_prefix(lines)
+        or _by_work(goal, lines, edited, is_plan=is_plan)
+        or _by_words(lines, edited, is_plan=is_plan)
+    )
     if not judgement and not lines and complaints:
         judgement = _by_files(edited) or KindJudgement(
             Kind.BUGFIX, "an error was pasted and nothing else said"
@@ -108,6 +143,64 @@ def _by_prefix(lines: Sequence[str]) -> KindJudgement | None:
         if match and kind and kind is not Kind.EXPLORATION:
             return KindJudgement(kind, f"begins with “{match[1].lower()}:”")
     return None
+
+
+def _by_work(
+    goal: str, lines: Sequence[str], edited: Sequence[str], *, is_plan: bool
+) -> KindJudgement | None:
+    """Judge by what was done, where that says more than the words: nothing, a document's worth of orders, settings."""
+    opening = _opening(lines)
+    mixed = _mostly(edited)
+    if not edited and _HANDS_OFF.search(goal[:_WHOLE_CHARS]):
+        if _CHECKS.search(opening) or _CHECKS.search(goal[:_OPENING_CHARS]):
+            return KindJudgement(Kind.REVIEW, "asks for a check, and nothing was edited")
+        return KindJudgement(Kind.EXPLORATION, "asks for words and no changes")
+    only_prose = all(path.lower().endswith(_PROSE) for path in edited)
+    if only_prose and not is_plan and _WANTS_A_PLAN.search(opening):
+        return KindJudgement(Kind.EXPLORATION, "asks for a plan, and no code was edited")
+    if is_plan:
+        return _by_title(lines, edited)
+    if len(goal) < _LONG or not edited:
+        return mixed if mixed and mixed.kind is Kind.CONFIG and _wanted(opening) else None
+    if named := [path for path in edited if PurePosixPath(path).name in goal]:
+        # Where the prompt names the document to work through, ticking it off is no documentation.
+        done = [path for path in edited if path not in named] if any(map(_is_code, edited)) else edited
+        mixed = _mostly(done or edited)
+    strong = _earliest(STRONG, opening)
+    if strong and strong.kind in {Kind.REVIEW, Kind.MIGRATION, Kind.REFACTOR, Kind.BUGFIX}:
+        return None
+    return mixed or (
+        KindJudgement(Kind.FEATURE, "a long order, and code was written")
+        if any(map(_is_code, edited))
+        else None
+    )
+
+
+def _by_title(lines: Sequence[str], edited: Sequence[str]) -> KindJudgement | None:
+    """Judge a plan by its title: its first verb, else as a feature if code was written."""
+    title = _PLAN_WORD.sub("", lines[0].strip("#*` ")) if lines else ""
+    words = title.split()
+    if not words or not any(map(_is_code, edited)):
+        return None
+    first = _earliest((*STRONG, *WEAK), " ".join(words[:3]))
+    if first and first.kind in {Kind.REFACTOR, Kind.BUGFIX, Kind.MIGRATION, Kind.CONFIG, Kind.FEATURE}:
+        return first
+    return None if _earliest(STRONG, title) else KindJudgement(Kind.FEATURE, "a plan to implement")
+
+
+def _mostly(edited: Sequence[str]) -> KindJudgement | None:
+    """Judge by most of the edited files; documents beside code do not count."""
+    if uniform := _by_files(edited):
+        return uniform
+    work = [path for path in edited if not _is_document(path)] or list(edited)
+    for kind, reason, belongs in _BY_FILES:
+        if sum(map(belongs, work)) >= max(_MOST * len(work), 1):
+            return KindJudgement(kind, reason.replace("only ", "mostly "))
+    return None
+
+
+def _is_code(path: str) -> bool:
+    return not _is_document(path) and not path.lower().endswith(_PROSE)
 
 
 def _opening(lines: Sequence[str]) -> str:
@@ -205,4 +298,6 @@ def _by_traces(edited: Sequence[str], commands: Sequence[str]) -> KindJudgement:
         return KindJudgement(Kind.REVIEW, "read a pull request and edited nothing")
     if not edited:
         return KindJudgement(Kind.OTHER, "nothing asked that has a kind, nothing edited")
-    return KindJudgement(Kind.OTHER, "code was edited, but what was asked does not say why")
+    if any(map(_is_code, edited)):
+        return KindJudgement(Kind.FEATURE, "code was edited, and nothing else says why")
+    return KindJudgement(Kind.OTHER, "files were edited, but what was asked does not say why")

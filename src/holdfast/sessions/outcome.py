@@ -260,6 +260,23 @@ def outcome_of(
     return Outcome.DONE, _evidence(pairs)
 
 
+def outcome_of_parts(parts: Sequence[tuple[Outcome, str]]) -> tuple[Outcome, str]:
+    """Return the outcome of a session that is not there, by those of its subagents."""
+    if len(parts) == 1:
+        return parts[0]
+    done = sum(outcome == Outcome.DONE for outcome, _ in parts)
+    if done == len(parts):
+        return Outcome.DONE, f"all {done} subagents finished"
+    if done * 2 >= len(parts):
+        return (Outcome.DONE if parts[-1][0] == Outcome.DONE else Outcome.PARTIAL), (
+            f"{done} of {len(parts)} subagents finished; the last: {parts[-1][1]}"
+        )
+    outcome, why = parts[-1]
+    if done and outcome in (Outcome.FAILED, Outcome.ABANDONED):
+        outcome = Outcome.PARTIAL
+    return outcome, f"{done} of {len(parts)} subagents finished; the last: {why}"
+
+
 def _adds_nothing(turn: Turn, verdict: TurnVerdict) -> bool:
     """Whether the end of a session says nothing about its work: a commit under way, a pasted line without an answer."""
     stopped = turn.interrupted or not (turn.answered or turn.edits or turn.failure or turn.rejected)

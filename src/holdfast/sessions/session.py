@@ -28,6 +28,7 @@ from holdfast.sessions.outcome import (
     complexity_of,
     judge_all,
     outcome_of,
+    outcome_of_parts,
 )
 from holdfast.sessions.reducer import settle_responses
 from holdfast.sessions.summary import session_summary
@@ -54,17 +55,25 @@ def conclude(
     ordered = sorted(parts, key=lambda part: (part.digest.first_at or 0.0, part.source))
     for part in ordered:
         settle_responses(part.digest, 0)
-    main = [part.digest for part in ordered if not part.digest.parent] or [ordered[0].digest]
+    main = [part.digest for part in ordered if not part.digest.parent]
+    orphans = not main
+    main = main or [part.digest for part in ordered]  # a parent that is not there is judged by its subagents
     turns, todos = _joined(main)
     verdicts = judge_all(turns)
-    tasks = tasks_of(turns, verdicts)
-    outcome, outcome_why = outcome_of(turns, todos.values(), verdicts)
+    if orphans:
+        tasks = [task for digest in main for task in tasks_of(digest.turns, judge_all(digest.turns))[:1]]
+        outcome, outcome_why = outcome_of_parts(
+            [outcome_of(digest.turns, digest.todos.values(), judge_all(digest.turns)) for digest in main]
+        )
+    else:
+        tasks = tasks_of(turns, verdicts)
+        outcome, outcome_why = outcome_of(turns, todos.values(), verdicts)
     files = _files([part.digest for part in ordered])
     edited = [touch.path for touch in files if touch.edits]
     commands = tuple(dict.fromkeys(command for digest in main for command in digest.commands))
     prompts = [f"{turn.command} {turn.text}".strip() for turn in turns if turn.text or turn.command]
     goal = prompts[0] if prompts else ""
-    kind, kind_why = _kind(prompts, edited, commands)
+    kind, kind_why = _kind_of_parts(main) if orphans else _kind(prompts, edited, commands)
     summary = _summary(turns, main, files)
     started = min(
         (part.digest.first_at for part in ordered if part.digest.first_at is not None), default=None
@@ -185,6 +194,20 @@ def _kind(prompts: Sequence[str], edited: Sequence[str], commands: Sequence[str]
             return judgement.kind, judgement.reason
         first = first or judgement
     return (first.kind, first.reason) if first else (Kind.OTHER, "")
+
+
+def _kind_of_parts(digests: Sequence[Digest]) -> tuple[Kind, str]:
+    """Return the most common kind of the subagents of a session that is not there."""
+    kinds: dict[Kind, int] = {}
+    for digest in digests:
+        prompts = [turn.text for turn in digest.turns if turn.text]
+        edited = [path for path, (_, edits) in digest.files.items() if edits]
+        kind, _ = _kind(prompts, edited, tuple(digest.commands))
+        kinds[kind] = kinds.get(kind, 0) + (kind != Kind.OTHER) * 2 + 1
+    best = max(kinds, key=lambda kind: kinds[kind])
+    return best, f"what most of its {len(digests)} subagents did" if len(
+        digests
+    ) > 1 else "what its subagent did"
 
 
 def _goal_keywords(prompts: Sequence[str]) -> tuple[str, ...]:
