@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from holdfast.core.patterns import PrefilteredRegex, lazy_regex
+from holdfast.language.checks import check_kinds
 from holdfast.language.kind_words import (
     CONVENTIONAL,
     OPERATION,
@@ -80,8 +81,8 @@ _CHECKS = PrefilteredRegex(
     r"|conformance) check)\b",
     re.IGNORECASE,
 )
+_LAST_CHECK = PrefilteredRegex(r"\b(?:last|final) check\b|\bdouble-?check\b", re.IGNORECASE)
 _LONG = 1200  # characters from which on a prompt is a document, whose words are about many things
-_MOST = 0.6  # share of the edited files that shows what was worked on
 
 
 class KindJudgement(NamedTuple):
@@ -91,6 +92,7 @@ class KindJudgement(NamedTuple):
     reason: str
 
 
+NOTHING_ELSE = "code was edited, and nothing else says why"
 _PROSE = (".md", ".mdx", ".rst", ".txt", ".adoc")
 _BY_FILES: tuple[tuple[Kind, str, Callable[[str], bool]], ...] = (
     (
@@ -118,7 +120,7 @@ def explain_kind(goal: str, edited_paths: Sequence[str], commands: Sequence[str]
     lines = lines[1:] if is_plan else lines
     judgement = (
         _by_prefix(lines)
-        or _by_work(goal, lines, edited, is_plan=is_plan)
+        or _by_work(goal, lines, edited, commands, is_plan=is_plan)
         or _by_words(lines, edited, is_plan=is_plan)
     )
     if not judgement and not lines and complaints:
@@ -146,7 +148,7 @@ def _by_prefix(lines: Sequence[str]) -> KindJudgement | None:
 
 
 def _by_work(
-    goal: str, lines: Sequence[str], edited: Sequence[str], *, is_plan: bool
+    goal: str, lines: Sequence[str], edited: Sequence[str], commands: Sequence[str], *, is_plan: bool
 ) -> KindJudgement | None:
     """Judge by what was done, where that says more than the words: nothing, a document's worth of orders, settings."""
     opening = _opening(lines)
@@ -161,10 +163,14 @@ def _by_work(
     if is_plan:
         return _by_title(lines, edited)
     if len(goal) < _LONG or not edited:
-        return mixed if mixed and mixed.kind is Kind.CONFIG and _wanted(opening) else None
+        if not edited and _LAST_CHECK.search(goal[:_WHOLE_CHARS]):
+            return KindJudgement(Kind.REVIEW, "asks to check what was done")
+        return mixed if mixed and mixed.kind is Kind.CONFIG and not _earliest(STRONG, opening) else None
     if named := [path for path in edited if PurePosixPath(path).name in goal]:
         # Where the prompt names the document to work through, ticking it off is no documentation.
-        done = [path for path in edited if path not in named] if any(map(_is_code, edited)) else edited
+        done = [path for path in edited if path not in named]
+        if not done and any("test" in check_kinds(command) for command in commands):
+            return KindJudgement(Kind.REVIEW, "ran the checks and ticked off a document")
         mixed = _mostly(done or edited)
     strong = _earliest(STRONG, opening)
     if strong and strong.kind in {Kind.REVIEW, Kind.MIGRATION, Kind.REFACTOR, Kind.BUGFIX}:
@@ -185,7 +191,10 @@ def _by_title(lines: Sequence[str], edited: Sequence[str]) -> KindJudgement | No
     first = _earliest((*STRONG, *WEAK), " ".join(words[:3]))
     if first and first.kind in {Kind.REFACTOR, Kind.BUGFIX, Kind.MIGRATION, Kind.CONFIG, Kind.FEATURE}:
         return first
-    return None if _earliest(STRONG, title) else KindJudgement(Kind.FEATURE, "a plan to implement")
+    strong = _earliest(STRONG, title)
+    if strong and strong.kind in {Kind.BUGFIX, Kind.CONFIG, Kind.MIGRATION}:
+        return None
+    return KindJudgement(Kind.FEATURE, "a plan to implement")
 
 
 def _mostly(edited: Sequence[str]) -> KindJudgement | None:
@@ -193,9 +202,10 @@ def _mostly(edited: Sequence[str]) -> KindJudgement | None:
     if uniform := _by_files(edited):
         return uniform
     work = [path for path in edited if not _is_document(path)] or list(edited)
-    for kind, reason, belongs in _BY_FILES:
-        if sum(map(belongs, work)) >= max(_MOST * len(work), 1):
-            return KindJudgement(kind, reason.replace("only ", "mostly "))
+    if uniform := _by_files(work):  # tests beside code belong to the code
+        return KindJudgement(uniform.kind, uniform.reason.replace("only ", "mostly "))
+    if 2 * sum(bool(_CONFIG_FILE.search(path)) for path in work) >= len(work) > 0:
+        return KindJudgement(Kind.CONFIG, "mostly configuration was edited")
     return None
 
 
@@ -222,6 +232,8 @@ def _by_words(lines: Sequence[str], edited: Sequence[str], *, is_plan: bool) -> 
     asks = bool(QUESTION.search(opening.replace("`", ""))) or (not edited and whole.endswith("?"))
     uniform = _by_files(edited)
     strong = _earliest(STRONG, opening) or _earliest(_FOREIGN, opening)
+    if strong and strong.kind is Kind.EXPLORATION and any(map(_is_code, edited)):
+        strong = None  # it was not only looked at
     if strong and strong.kind in {Kind.TEST, Kind.DOCS} and _comes_second(opening):
         return uniform or _wanted(opening)
     if strong:
@@ -235,7 +247,7 @@ def _by_words(lines: Sequence[str], edited: Sequence[str], *, is_plan: bool) -> 
         return uniform or weak
     if is_plan:
         return uniform or KindJudgement(Kind.FEATURE, "a plan to implement")
-    if _WHY.search(opening) and not (uniform and uniform.kind in {Kind.CONFIG, Kind.DOCS}):
+    if _WHY.search(opening) and edited and not (uniform and uniform.kind in {Kind.CONFIG, Kind.DOCS}):
         return KindJudgement(Kind.BUGFIX, "asks why, and the code was changed")
     if asks and uniform:
         return uniform
@@ -299,5 +311,5 @@ def _by_traces(edited: Sequence[str], commands: Sequence[str]) -> KindJudgement:
     if not edited:
         return KindJudgement(Kind.OTHER, "nothing asked that has a kind, nothing edited")
     if any(map(_is_code, edited)):
-        return KindJudgement(Kind.FEATURE, "code was edited, and nothing else says why")
+        return KindJudgement(Kind.FEATURE, NOTHING_ELSE)
     return KindJudgement(Kind.OTHER, "files were edited, but what was asked does not say why")

@@ -84,7 +84,8 @@ _CONFIG_NOUN = (
 _DOC_NOUN = (
     r"(?:readme\S*|docs?|documentation|change-?log|docstrings?|code comments?|"
     r"user guide|guide|tutorial|wiki|adr|claude\.md|agents\.md|"
-    r"contributing\S*|javadoc|jsdoc|godoc|api reference|doku\w*|docstring|\w[\w-]*\.(?:mdx?|rst|adoc))"
+    r"contributing\S*|product requirements documents?|prd\b|requirements? documents?|javadoc|jsdoc|godoc"
+    r"|api reference|doku\w*|docstring|\w[\w-]*\.(?:mdx?|rst|adoc))"
 )
 _MAKE = (
     r"(?:add|write|create|implement|extend|improve|generate|increase|expand|include|"
@@ -160,7 +161,7 @@ STRONG: tuple[tuple[Kind, str, PrefilteredRegex], ...] = (
             "review",
             r"\breview(?:ing)?\b(?! (?:comment|feedback|note|agent))"
             + r"(?= (?:[\w/'’`#.-]+ ){0,6}?(?:prs?\b|pull request|mr\b|merge request|"
-            r"branch|diff|changes?|commits?|code\b|implementation|patch|tests\b|contribution|"
+            r"branch|diff|changes?|commits?|code\b|files?\b|scripts?\b|implementation|patch|tests\b|contribution|"
             r"this\b|my\b|it\b|plan\b|design)|\s*$| https?:)",
         ),
     ),
@@ -254,9 +255,9 @@ STRONG: tuple[tuple[Kind, str, PrefilteredRegex], ...] = (
         Kind.DOCS,
         "asks for documentation",
         _said(
-            "doc|readme|change-log|changelog|comment|guide|tutorial|wiki|adr|.md|contributing"
+            "doc|readme|prd|change-log|changelog|comment|guide|tutorial|wiki|adr|.md|contributing"
             "|api reference|doku|.rst",
-            r"\b(?:update|write|add|improve|edit|create|rewrite|translate|fix|restore|"
+            r"\b(?:update|write|add|improve|edit|creat(?:e|ing)|rewrite|translate|fix|restore|"
             r"extend|expand|tighten|adjust|correct|generate|include|review|refresh)\b "
             rf"(?:(?!(?:with|so|then|which|from|for|that)\b)[\w'’`/-]+ ){{0,6}}?{_DOC_NOUN}(?![\w-])|"
             rf"\bcomments? .{{0,30}}\b(?:outdated|stale|misleading)\b|\bdocument (?:the|"
@@ -269,10 +270,10 @@ STRONG: tuple[tuple[Kind, str, PrefilteredRegex], ...] = (
         _said(
             "refactor|renam|restructur|reorgani|duplicat|clean|simplif|tidy|unify|consolidat|modulari"
             "|decoupl|flatten|inline|rewrite|extract |split |move |unused|dead|redundant|legacy"
-            "|unreachable|obsolete|replace the |complex",
+            "|unreachable|obsolete|replace the |complex|extracted into",
             r"\b(?:refactor\w*|renam(?:e|ing)|restructur\w+|reorgani[sz]\w+|de-?duplicat\w+|"
             r"clean(?:ing)?[- ]?up|simplif\w+|tidy|unify|consolidat\w+|modulari[sz]e|"
-            r"decoupl\w+|flatten|inline|rewrite)\b|\bextract (?!text|data|info|from)|"
+            r"decoupl\w+|flatten|inline|rewrite)\b|\bextract (?!text|data|info|from)|\bextracted into\b|"
             r"\bsplit (?:\S+ ){1,5}?(?:into|up)\b|\bmove (?:\S+ ){1,5}?(?:into|out of|"
             r"to (?:its|a|the) (?:own )?(?:\w+ )?(?:module|package|file|folder|class))\b|"
             r"\b(?:remove|delete|drop)\b (?:\S+ ){0,3}?(?:unused|dead|redundant|duplicate\w*|"
@@ -295,7 +296,8 @@ STRONG: tuple[tuple[Kind, str, PrefilteredRegex], ...] = (
             r"|sav|send|trigger|call|find|found|pick|display|apply|appl|run|visible|correct|right)\w*"
             r"|not (?:working|being|creating|"
             r"showing|found)|"
-            r"lost (?:my|the|all)|worked (?:once|before)|should have (?:been )?\w+ .{0,60}\bbut\b|"
+            r"there (?:are|is) (?:\w+ ){0,3}errors?\b|lost (?:my|the|all)|worked (?:once|before)"
+            r"|should have (?:been )?\w+ .{0,60}\bbut\b|"
             r"expected .{0,80}\b(?:but|not|instead)\b|stop(?:s|ped) working|no longer works|"
             r"merge conflicts?|"
             r"(?:get|got|getting|gives?|see|seeing|this|these|following|throws?|having) (?:(?:an?"
@@ -322,7 +324,7 @@ WEAK: tuple[tuple[Kind, str, PrefilteredRegex], ...] = (
             r"prototype|disable|change|adjust|adapt|store|send|write|generate|"
             r"insert|be able to|optimi[sz]e|cache|let users|should (?:be|have|not|also|"
             r"only|support|show|add|return|use|include)|missing|wire|patch|set ?up|need an?|"
-            r"update|restrict|speed up|fill out)\b",
+            r"update|restrict|speed up|fill out|modify|switch)\b",
         ),
     ),
     (
@@ -355,13 +357,15 @@ OTHER_LANGUAGES: tuple[tuple[Kind, PrefilteredRegex], ...] = (
         Kind.BUGFIX,
         _said(
             "beheb|reparier|korrigier|fixe|fehl|kaputt|funktioniert nicht|corrige|répare|résou|bogue"
-            "|marche|fonctionne|plante|arregl|correg|corrij|solucion|funciona|falla|consert|risolvi"
+            "|marche|fonctionne|plante|arregl|correg|corrij|solucion|este error|problema|desaparecer|funciona"
+            "|falla|consert|risolvi"
             "|funziona|herstel|repareer|werkt niet|исправ|почини|ошибк"
             "|修|解决|报错|崩溃|直|バグ|不具合|エラー|고쳐|수정|버그|오류",
             r"\b(?:beheb\w+|repariere?n?|korrigiere?n?|fixe|fehler|kaputt|schlägt fehl|"
             r"funktioniert nicht)\b|\b(?:corrige[rz]?|répare[rz]?|résou\w+|bogue|ne (?:marche|"
             r"fonctionne) p(?:as|lus)|plante)\b|"
-            r"\b(?:arregl\w+|correg\w+|corrij\w+|solucion\w+|no funciona|falla)\b|\b(?:corrij\w+|"
+            r"\b(?:arregl\w+|correg\w+|corrij\w+|solucion\w+|no funciona|falla|este error|el problema"
+            r"|un problema|deber[ií]a desaparecer)\b|\b(?:corrij\w+|"
             r"consert\w+|não funciona)\b|\b(?:correggi|risolvi|non funziona)\b|\b(?:herstel|"
             r"repareer|werkt niet)\b|"
             r"исправ\w+|почини\w*|ошибк\w+|修复|修復|修正|修好|解决[^，。]{0,16}(?:问题|"
@@ -410,7 +414,7 @@ OTHER_LANGUAGES: tuple[tuple[Kind, PrefilteredRegex], ...] = (
         _said(
             "document|dokument|readme|doku|документац|文档|文檔|ドキュメント|문서",
             r"\b(?:dokumentiere?n?|documente[rz]?|documentar?|documenta)\b|(?:aktualisiere|"
-            r"mets? à jour|actualiza|atualiz\w+|aggiorna|обнови|更新|補充|补充|修改|更新して).{0,24}(?:readme|"
+            r"mets? à jour|actualiza|atualiz\w+|ajust\w+|aggiorna|обнови|更新|補充|补充|修改|更新して).{0,24}(?:readme|"
             r"doku|documentation|documentación|documentação|документац\w+|文档|文檔)|"
             r"(?:编写|写|撰写).{0,10}(?:文档|文檔)|ドキュメント|README(?:を|の)|문서",
         ),
@@ -418,12 +422,12 @@ OTHER_LANGUAGES: tuple[tuple[Kind, PrefilteredRegex], ...] = (
     (
         Kind.EXPLORATION,
         _said(
-            "erklär|warum|wieso|funktioniert|untersuche|analys|expli|pourquoi|comment |por qu|funciona"
+            "erklär|warum|wieso|funktioniert|untersuche|analys|analise|expli|pourquoi|comment |por qu|funciona"
             "|investiga|analiza|spiega|perché|leg uit|waarom|объясни|почему|работает|解释|解釋|为什么|為什麼|怎么"
             "|怎麼|如何|说明一下|分析|什么是|説明|なぜ|どうして|調|教えて|とは何|설명|왜|어떻게",
             r"\b(?:erkläre?|warum|wieso|wie funktioniert|untersuche|analysiere)\b|\b(?:explique[rz]?|"
             r"pourquoi|comment (?:fonctionne|marche)|analyse[rz]?)\b|"
-            r"\b(?:explica\w*|por qué|por que|cómo funciona|como funciona|investiga|analiza|"
+            r"\b(?:explica\w*|analise o|por qué|por que|cómo funciona|como funciona|investiga|analiza|"
             r"spiega|perché|leg uit|waarom)\b|объясни|почему|как работает|解释|解釋|为什么|"
             r"為什麼|怎么|怎麼|如何|说明一下|分析|什么是|"
             r"説明して|なぜ|どうして|調査|調べて|教えて|とは何|설명|왜|어떻게",

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from holdfast.language.dialogue import Message
 from holdfast.language.keywords import keywords
-from holdfast.language.kind import explain_kind
+from holdfast.language.kind import NOTHING_ELSE, explain_kind
 from holdfast.language.open_items import is_chore
 from holdfast.language.passages import passages_of
 from holdfast.language.title import title_of
@@ -188,9 +188,9 @@ def _named(digests: Sequence[Digest]) -> tuple[tuple[str, str], ...]:
 def _kind(prompts: Sequence[str], edited: Sequence[str], commands: Sequence[str]) -> tuple[Kind, str]:
     """Return the kind of the first prompt that has one: many sessions open with a question and then get to work."""
     first = None
-    for prompt in prompts[:3] or [""]:
+    for prompt in prompts[:5] or [""]:
         judgement = explain_kind(prompt, edited, commands)
-        if judgement.kind != Kind.OTHER:
+        if judgement.kind != Kind.OTHER and judgement.reason != NOTHING_ELSE:
             return judgement.kind, judgement.reason
         first = first or judgement
     return (first.kind, first.reason) if first else (Kind.OTHER, "")
