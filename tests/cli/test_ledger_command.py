@@ -191,11 +191,7 @@ def test_one_session_is_shown_with_its_tasks_and_the_evidence(holdfast: Holdfast
     rows = holdfast("ledger", "--json").json()
     unfinished = next(row for row in rows if row["outcome"] == "failed")
     shown = holdfast("ledger", "show", unfinished["session"][:8], check=0).stdout
-    assert (
-        "test_failure" in shown
-        and "tests/test_auth.py::test_logout" in shown
-        and "Migrate the tests" in shown
-    )
+    assert "test_failure" in shown and "tests/test_auth.py::test_logout" in shown
     record = holdfast("ledger", "show", unfinished["session"], "--json", check=0).json()["record"]
     assert record["cwd"] == "/home/dev/tidepool" and record["tasks"]
     missing = holdfast("ledger", "show", "nothing", check=1)
@@ -213,7 +209,7 @@ def test_stats_give_totals_models_frameworks_and_averages(holdfast: Holdfast) ->
     assert (
         "Ledger Statistics (5 sessions)" in text
         and "Top Frameworks" in text
-        and "Failed Tasks: 0.2 (10.0% failure rate: 1 of 10 tasks" in text
+        and "Failed Tasks: 0.2 (20.0% failure rate: 1 of 5 tasks" in text
     )
     only = holdfast("ledger", "stats", "--agent", "codex", "--json", check=0).json()
     assert only["total_sessions"] == 2
