@@ -115,26 +115,23 @@ def _memory_disk() -> str | None:
 
 
 def _work(options: dict[str, Any], results: list[Result], problems: list[str], tell: Any) -> None:
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", "scripts.fault_rig.worker", json.dumps(options)],
         cwd=ROOT,
         env={**os.environ, "LD_PRELOAD": options["library"]},
         stdout=subprocess.PIPE,
         encoding="utf-8",
-    )
-    assert process.stdout is not None
-    for line in process.stdout:
-        if seen := os.environ.get("FAULT_RIG_LINES"):
-            with open(seen, "a", encoding="utf-8") as file:
-                file.write(line)
-        row = json.loads(line)
-        if "problem" in row:
-            problems.append(row["problem"])
-        else:
-            results.append(Result(**row))
-            if tell:
-                tell(results)
-    if process.wait():
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            row = json.loads(line)
+            if "problem" in row:
+                problems.append(row["problem"])
+            else:
+                results.append(Result(**row))
+                if tell:
+                    tell(results)
+    if process.returncode:
         problems.append(f"a worker ended with {process.returncode}")
 
 

@@ -9,7 +9,7 @@ import re
 import shutil
 import sqlite3
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -35,9 +35,13 @@ def _moments() -> re.Pattern[str]:
     days = "|".join(re.escape(f"{today + timedelta(days=n):%Y-%m-%d}") for n in (-1, 0, 1))
     seconds = f"{int(today.timestamp())}"[:4]
     salted = r"\b[0-9a-f]{32}\b"  # in denied.jsonl
+    compact = days.replace(r"\-", "")
+    clock = rf"({compact})T\d{{6}}\.\d{{3}}-\w+(-[a-z]+)?"  # a stamp: core/stamp.py
     inodes = r'(?<="file:)\d+(?=:)'  # in switches.json
     sums = r"(?<=<!-- holdfast:end )[a-z -]+[0-9a-f ]+(?= -->)"  # of lines that may have a moment in them
-    return re.compile(rf"({days})({_STAMP})?|\b{seconds}\d{{6}}(\.\d+|\d{{9}})?\b|{salted}|{inodes}|{sums}")
+    return re.compile(
+        rf"({days})({_STAMP})?|\b{seconds}\d{{6}}(\.\d+|\d{{9}})?\b|{salted}|{inodes}|{sums}|{clock}"
+    )
 
 
 def normal(text: str, moments: re.Pattern[str]) -> str:
@@ -199,6 +203,17 @@ def differing(wanted: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str
         one, other = wanted.get(name), now.get(name)
         if one != other:
             yield f"{name} {_difference(one, other)}"
+
+
+def named_torn(wanted: Mapping[str, str], now: Mapping[str, str], doctor: Iterable[str]) -> set[str]:
+    """Files that end in half an entry of a killed process, which doctor names, and that hold all that they should."""
+    said = " ".join(line for line in doctor if "the entry breaks off before its end" in line)
+    return {
+        name
+        for name, text in now.items()
+        if f"{os.path.basename(name)}:" in said
+        and set(wanted.get(name, "").splitlines()) <= set(text.splitlines())
+    }
 
 
 def _difference(wanted: str | None, now: str | None) -> str:

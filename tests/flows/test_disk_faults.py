@@ -19,6 +19,7 @@ from holdfast.core.temporary_files import ABANDONED_S, temporary_for
 from holdfast.flows.capture_child import main as capture_child
 from holdfast.hooks import trace
 from holdfast.memory.store import MemoryStore
+from holdfast.store import inbox
 from holdfast.store.machine import Machine
 from holdfast.store.project import find_project
 
@@ -154,6 +155,17 @@ def test_temporary_files_of_killed_commands_are_removed_by_the_next_command_that
     holdfast("todo", "add", "Order boxes", check=0)
     assert [path for path in left if path.exists()] == []
     assert being_written.exists()
+
+
+@pytest.mark.promise("F2")
+def test_a_capture_removes_the_temporary_notes_of_one_that_was_killed(tmp_path: Path) -> None:
+    aside = inbox.quarantine(tmp_path)
+    aside.mkdir(parents=True)
+    left = [tmp_path / "inbox" / "a.json.17.tmp", aside / "b.17.tmp"]
+    for path in left:
+        path.write_bytes(b"{")
+    inbox.sweep(tmp_path / "inbox", now=time.time() + 3600)
+    assert [path for path in left if path.exists()] == []
 
 
 @pytest.mark.promise("F2")

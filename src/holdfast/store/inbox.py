@@ -21,6 +21,7 @@ from holdfast.core import files
 from holdfast.core.hashes import blake2b
 
 SMALL = 64 * 1024
+_ASIDE = "aside"
 _STALE_S = 60.0  # an older temporary file belongs to a dead hook
 
 
@@ -101,8 +102,9 @@ def remove(paths: Iterable[Path]) -> None:
 
 
 def sweep(inbox: Path, now: float | None = None) -> None:
-    """Removes temporary files of hooks that were killed while writing."""
-    sweep_aged(inbox, _STALE_S, now, "*.tmp")
+    """Removes temporary files of hooks and captures that were killed while writing."""
+    for folder in (inbox, inbox / _ASIDE):
+        sweep_aged(folder, _STALE_S, now, "*.tmp")
 
 
 def sweep_aged(folder: Path, age_s: float, now: float | None = None, names: str = "*") -> None:
@@ -118,7 +120,7 @@ def sweep_aged(folder: Path, age_s: float, now: float | None = None, names: str 
 
 
 def quarantine(memory: Path) -> Path:
-    return memory / "inbox" / "aside"
+    return memory / "inbox" / _ASIDE
 
 
 def faults(memory: Path) -> list[Fault]:
