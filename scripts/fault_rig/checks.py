@@ -75,10 +75,11 @@ def view(world: World) -> dict[str, str]:
         if not name.endswith("/session.json")  # of a scan, which looks again later
     }
     for name, text in files.items():
-        if name.endswith(
-            "/switches.json"
-        ):  # a disk that was laid out again has other inodes, which are added
-            files[name] = "\n".join(dict.fromkeys(text.splitlines()))
+        if name.endswith(".jsonl"):  # half a line of a killed process, which `torn` looks at
+            files[name] = "".join(line for line in text.splitlines(keepends=True) if _parses(line))
+        if name.endswith("/switches.json"):  # a disk that was laid out again has other inodes
+            files[name] = "
+".join(dict.fromkeys(text.splitlines()))
     return files
 
 
@@ -114,8 +115,11 @@ def state(world: World) -> str:
 # --- one state -------------------------------------------------------------------------------------------
 
 
-def torn(world: World, *, tails: bool) -> Iterator[str]:
-    """Files that are not whole. `tails`: a process died in a write, and an append-only file may end in half a line."""
+def torn(world: World, *, tails: bool, halves: bool = False) -> Iterator[str]:
+    """Files that are not whole. `tails`: a process died in a write, and an append-only file may end in half a line.
+
+    `halves`: it has been appended to since, and that half is a line of its own.
+    """
     for name, path in _memory_files(world):
         data = path.read_bytes()
         if b"\0" in data:
@@ -128,9 +132,9 @@ def torn(world: World, *, tails: bool) -> Iterator[str]:
             continue
         if name.endswith((".md", ".jsonl")) and text and not text.endswith("\n") and not tails:
             yield f"{name} ends in the middle of a line"
-        yield from _unparsed(name, text, tails=tails)
+        yield from _unparsed(name, text, tails=tails, halves=halves)
     for path in sorted(world.home.glob(".holdfast/**/*.db")):
-        if problem := _database_problem(path, world.scratch):
+        if "-stage-" not in str(path) and (problem := _database_problem(path, world.scratch)):
             yield f"{path.relative_to(world.root)}: {problem}"
     for path in sorted(world.home.glob("*.tar.gz")):
         try:
@@ -142,7 +146,15 @@ def torn(world: World, *, tails: bool) -> Iterator[str]:
             yield f"{path.relative_to(world.root)} is not a whole archive: {error}"
 
 
-def _unparsed(name: str, text: str, *, tails: bool) -> Iterator[str]:
+def _parses(line: str) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return "<now>" in line and line.endswith("}\n")  # a number that is a moment
+    return True
+
+
+def _unparsed(name: str, text: str, *, tails: bool, halves: bool) -> Iterator[str]:
     if name.endswith(".json"):
         try:
             json.loads(text)
@@ -154,7 +166,7 @@ def _unparsed(name: str, text: str, *, tails: bool) -> Iterator[str]:
             try:
                 json.loads(line)
             except ValueError:
-                if not (tails and number == len(lines)):
+                if not (halves or (tails and number == len(lines))):
                     yield f"{name}:{number} is not JSON: {line[:60]!r}"
     elif name.endswith("ledger.md"):
         from holdfast.ledger.markdown import parse_ledger

@@ -166,10 +166,10 @@ class Trials:
                 problems.append(f"neither the old memory nor the new one: {changed[0]}")
         state = checks.state(world)
         if state not in self._recovered:
-            self._recovered[state] = self._recover()
+            self._recovered[state] = self._recover(halves=tails)
         return problems + self._recovered[state]
 
-    def _recover(self) -> list[str]:
+    def _recover(self, *, halves: bool) -> list[str]:
         """What is violated after the run that follows a fault."""
         world, scenario = self.world, self.scenario
         problems: list[str] = []
@@ -178,7 +178,7 @@ class Trials:
         if again.code and not scenario.quiet:
             problems.append(f"afterwards, it ends with {again.code}: {again.err.strip()[-300:]}")
         final = checks.view(world)
-        problems += [f"afterwards, {one}" for one in checks.torn(world, tails=False)]
+        problems += [f"afterwards, {one}" for one in checks.torn(world, tails=False, halves=halves)]
         doctor = self._doctor()
         for name in checks.named_torn(self.finally_, final, doctor):
             final[name] = self.finally_.get(name, final[name])
