@@ -78,8 +78,7 @@ def view(world: World) -> dict[str, str]:
         if name.endswith(".jsonl"):  # half a line of a killed process, which `torn` looks at
             files[name] = "".join(line for line in text.splitlines(keepends=True) if _parses(line))
         if name.endswith("/switches.json"):  # a disk that was laid out again has other inodes
-            files[name] = "
-".join(dict.fromkeys(text.splitlines()))
+            files[name] = "\n".join(dict.fromkeys(text.splitlines()))
     return files
 
 
