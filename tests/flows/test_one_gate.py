@@ -81,7 +81,7 @@ LOOKS = """
     restore todo install uninstall plugin why roi hook fenced mcp archive questions
     ledger-list ledger-show ledger-stats ledger-report ledger-export ledger-merge lessons-show lessons-promote
     lessons-reject lessons-mute lessons-unmute lessons-share lessons-rm lessons-refresh lessons-trust lessons-extract
-    project-use fact-show fact-verify todo-list todo-done todo-drop know-context prune trust show
+    project-use fact-show fact-verify todo-list todo-done todo-drop know-context prune trust show blame cost
 """
 ONLY_LOOKS = {name.replace("-", " ") for name in LOOKS.split()}
 # Run elsewhere (files, hosts, servers), or for long: their own tests are below, or nothing of a text reaches them.

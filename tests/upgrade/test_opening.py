@@ -44,6 +44,9 @@ MASKED: dict[str, frozenset[str]] = {
     "search-of-a-decision": frozenset({"score"}),
     "search-everywhere": frozenset({"score"}),
     "recall": frozenset({"score"}),
+    # Dated and undated ids of one model are one model since 0.1.
+    "ledger-stats": frozenset({"claude-opus-4-5-20251101", "claude-haiku-4-5-20251001"}),
+    "ledger-stats-by-agent": frozenset({"claude-opus-4-5-20251101", "claude-haiku-4-5-20251001"}),
 }
 
 
