@@ -77,7 +77,10 @@ def view(world: World) -> dict[str, str]:
     for name, text in files.items():
         if name.endswith(".jsonl"):  # half a line of a killed process, which `torn` looks at
             files[name] = "".join(line for line in text.splitlines(keepends=True) if _parses(line))
-        if name.endswith("/switches.json"):  # a disk that was laid out again has other inodes
+        # A disk that was laid out again has other inodes, which are added.
+        if name.endswith("/places"):
+            text = re.sub(r"^(\w+) \d+ (<now>|\d+)", r"\1 <file>", text, flags=re.M)
+        if name.endswith(("/switches.json", "/places")):
             files[name] = "\n".join(dict.fromkeys(text.splitlines()))
     return files
 
