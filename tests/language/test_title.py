@@ -77,6 +77,29 @@ def test_pasted_output_is_not_the_title() -> None:
     )
 
 
+def test_of_a_long_prompt_the_request_is_the_title_and_not_its_background() -> None:
+    prompt = (
+        "The buoy feed arrives twice an hour and sometimes it has no minutes at all, which we saw last week. "
+        "Please round such readings down to the hour. Keep the raw value."
+    )
+    assert request_line(prompt) == "Round such readings down to the hour"
+
+
+def test_a_first_request_in_ordinary_words_is_not_passed_over_for_a_later_remark() -> None:
+    asked = [
+        "clean up the files in the project root",
+        "I am not planning to use plausible for the tide pages",
+    ]
+    assert title_of("", asked, [], []) == "Clean up the files in the project root"
+
+
+def test_an_agent_that_thinks_aloud_gives_no_title() -> None:
+    assert (
+        title_of("I need to look at the tide parser first", ["draw the moon phase"], [], [])
+        == "Draw the moon phase"
+    )
+
+
 def test_a_type_goes_and_a_scope_stays() -> None:
     assert without_type("feat(tides)!: count seconds") == "tides: count seconds"
     assert without_type("fix: count seconds") == "Count seconds"

@@ -33,7 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "index": ("holdfast.cli.index", "bring the search index up to date, or make it anew"),
     "lessons": ("holdfast.cli.lessons", "what sessions taught: review, promote, reject, share, trust"),
-    "trust": ("holdfast.cli.trust", "what came from elsewhere and waits for you: archives, lessons in git"),
+    "trust": ("holdfast.cli.trust", "archives and lessons from elsewhere that wait for you"),
     "forget": ("holdfast.cli.forget", "remove a session, a fact or words from all of memory, for good"),
     "project": ("holdfast.cli.project", "the projects of this repository, and which one a branch works on"),
     "history": ("holdfast.cli.history", "the versions of a file, and what each change did"),

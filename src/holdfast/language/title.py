@@ -16,6 +16,8 @@ from holdfast.language.prose import capitalised, plain, prose_of, sentences
 LONGEST = 80
 _TELLS = 2  # own words of a title that tells this work from others
 _SHORTEST = 12
+_PLAIN_WORDS = 4  # of a first request that says something in ordinary words
+_MOST_BEFORE = 4  # sentences that are looked at for a request
 
 _FILLER = lazy_regex(
     r"(?:(?:ok(?:ay)?|hi|hey|hello|so|now|well|and|then|also|please|pls|plz|great|thanks?|thank you|alright|right|cool"
@@ -24,6 +26,17 @@ _FILLER = lazy_regex(
     r"|(?:i(?:['’]d| would) like (?:you )?to|i (?:want|need)(?: you)? to|i think (?:we|you) (?:should|need to)"
     r"|let['’]?s|lets|we (?:need|want|should|have) (?:to )?|you (?:should|need to)|help me(?: to)?|go ahead and"
     r"|your task is to|the task is to|task:) )+",
+    re.IGNORECASE,
+)
+_THINKING = lazy_regex(
+    r"(?:I (?:need|should|will|must|have)|I['’](?:ll|m)|Let me|We need)\b"
+)  # aloud: no title
+_ASKS = lazy_regex(
+    r"(?:(?:so|now|ok(?:ay)?|please|then|also|and|but|instead)\b[\s,]*)*"
+    r"(?:(?:can|could|would|will) (?:you|we)\b|please\b|let['’]?s\b|i(?:['’]d| would) like\b|i (?:want|need)\b"
+    r"|we (?:need|should|want)\b"
+    r"|(?:add|fix|make|create|implement|update|remove|rename|refactor|write|review|check|investigate|find|move|change|extract|replace"
+    r"|use|show|run|build|debug|document|explain|improve|convert|migrate|set up|clean up|look at|help)\b)",
     re.IGNORECASE,
 )
 _COMMIT_NAME = lazy_regex(r"\A[0-9a-f]{7,40} ")
@@ -56,14 +69,15 @@ def title_of(
 ) -> str:
     """The title of a session; '' if nothing in it says what it was about."""
     named = " ".join(plain(named).split())
-    if _own(named) >= _TELLS:
+    if _own(named) >= _TELLS and not _THINKING.match(named):
         return shortened(named)
     asked = list(_requests(prompts))
     delivered = _delivered(commits, commands, asked)
-    candidates = [delivered, *asked]
     for enough in (_TELLS, 1):
-        for candidate in candidates:
-            if _own(candidate) >= enough or _COMMAND.match(candidate):
+        for number, candidate in enumerate((delivered, *asked)):
+            # The first request may be said in ordinary words; what comes later must name its subject.
+            least = 1 if number == 1 and len(candidate.split()) >= _PLAIN_WORDS else enough
+            if _own(candidate) >= least or _COMMAND.match(candidate):
                 return shortened(candidate)
     return shortened(next(iter(sentences(summary)), summary) or next(iter(asked), "") or named)
 
@@ -122,17 +136,23 @@ def request_line(prompt: str) -> str:
             break
     text = " ".join(_FLAG.sub(" ", _PLACEHOLDER.sub(" ", text)).split())
     text = _ABSOLUTE.sub(r"\1", text)
-    text = next(iter(sentences(text)), text) if len(text) > LONGEST else text
+    text = _request_in(text) if len(text) > LONGEST else text
     text = _TRAILING.sub("", text.rstrip(" ?!."))
     bare = text[match.end() :] if (match := _FILLER.match(text)) else text
     return capitalised(bare.strip(" ,.:;–—-").rstrip("?!")) if len(bare) >= _SHORTEST else text.rstrip(":")
+
+
+def _request_in(text: str) -> str:
+    """Of several sentences the first that asks for something: what is before it is the background."""
+    said = sentences(text)
+    return next((line for line in said[:_MOST_BEFORE] if _ASKS.match(line)), next(iter(said), text))
 
 
 def _links_named(prompt: str) -> str:
     """The prompt with links as a person would say them: `PR #12`."""
     prompt = _MARKDOWN_LINK.sub(lambda link: link[2] if "://" in link[1] else link[1], prompt)
     prompt = _ISSUE.sub(r"\1 issue #\2", _PULL.sub(r"\1 PR #\2", prompt))
-    bare = _LINK.sub(" ", prompt)
+    bare = _LINK.sub(lambda link: link[1] if prompt[link.end() :].strip() else " ", prompt)
     return bare if len(bare.split()) > 1 else _LINK.sub(r"\1", prompt)
 
 
