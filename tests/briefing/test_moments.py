@@ -36,6 +36,7 @@ TESTS = DeadEnd(
 BLANK = {
     field.name: 0 if field.type is int else False if field.type is bool else "" if field.type is str else ()
     for field in fields(DistilledSession)
+    if field.required
 } | dict.fromkeys(("started", "ended", "active_s", "wall_s", "project_type", "framework"))
 
 

@@ -42,6 +42,7 @@ def test_a_hit_says_what_it_is_and_where_it_stands(holdfast: Holdfast, repo: Pat
     (hit, *_) = holdfast("search", "staging database port", "--json", check=0).json()
     assert set(hit) == {
         "id", "kind", "text", "path", "line", "session", "project", "date", "score", "why", "title",
+        "origin", "trusted",
     }  # fmt: skip
     assert hit["kind"] == "fact" and "5433" in hit["text"] and hit["id"].startswith("F-") and hit["why"]
     line = (repo / hit["path"]).read_text().splitlines()[hit["line"] - 1]

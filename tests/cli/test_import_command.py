@@ -88,7 +88,7 @@ def test_a_row_holds_every_field_of_the_contract(holdfast: Holdfast) -> None:
     assert set(row) == {
         "session", "timestamp", "agent", "provider", "model", "kind", "tasks", "failed", "skipped", "cost_usd",
         "duration_s", "project_type", "framework", "goal", "failures", "complexity", "tokens", "commits", "outcome",
-        "recorded", "clock", "title",
+        "recorded", "clock", "title", "usage",
     }  # fmt: skip
     assert row["model"] == "claude-opus-4-7" and row["provider"] == "anthropic"
     assert row["tasks"] == 1 and row["failed"] == 0 and row["commits"] == 1 and row["outcome"] == "done"

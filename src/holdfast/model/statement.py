@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isfinite
 from typing import Literal
 
 import msgspec
@@ -163,7 +164,7 @@ def statement_of(item: Item, project: str = "", source: str = "") -> Statement:
         id=item.id,
         who=by,
         origin="session" if item.session else "person",
-        stamp=None if at is None else Stamp.of_seconds(at),
+        stamp=None if at is None or not isfinite(at) else Stamp.of_seconds(at),
         session=item.session,
         project=getattr(item, "project", "") or project,
         source=source,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -23,7 +24,7 @@ def no_later_than(value: T, bound: float) -> T:
 
 def _bounded(value: Any, bound: float) -> Any:
     if isinstance(value, float):
-        return bound if value > bound + LEEWAY_MS / 1000 else value
+        return bound if value > bound + LEEWAY_MS / 1000 and value < inf else value
     if isinstance(value, Struct):
         fields = {name: getattr(value, name) for name in value.__struct_fields__}
         changed = {name: after for name, old in fields.items() if (after := _bounded(old, bound)) is not old}
