@@ -110,6 +110,17 @@ def test_sessions_are_looked_for_where_the_environment_says(tmp_path: Path) -> N
 # --- usage: gotchas 4 to 6 --------------------------------------------------------------------------------
 
 
+def test_numbers_that_cannot_be_true_count_as_nothing(file: CodexFile, path: Path) -> None:
+    file.ask(1, "add a basket")
+    file.tokens(2, 10**20, 0, -5)
+    call = file.call(3, "exec_command", {"cmd": "make", "workdir": CWD})
+    file.event(4, "exec_command_end", call_id=call, exit_code=10**20)
+    file.tokens(5, 100, 0, 7)
+    reading = read_codex(file.save(path))
+    assert reading.state, "what is carried to the next pass can be stored"
+    assert sum(report.usage.output for report in reading.of(UsageReport)) == 7
+
+
 @pytest.mark.promise("L17")
 def test_usage_is_the_change_of_the_running_total(file: CodexFile, path: Path) -> None:
     file.ask(1, "add a basket")

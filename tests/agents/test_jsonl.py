@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import Raw
 from tests.agents.builders import (
     CWD,
     START,
@@ -30,8 +31,16 @@ from holdfast.agents import jsonl
 from holdfast.agents.claude_code.reader import ClaudeCode
 from holdfast.agents.codex.reader import Codex
 from holdfast.agents.contract import Importer
-from holdfast.agents.jsonl import DEEPEST, clean_strings, excerpt, seconds, too_deep
-from holdfast.agents.loose import nested_too_deeply
+from holdfast.agents.jsonl import (
+    ANYTHING,
+    DEEPEST,
+    clean_strings,
+    decoded,
+    excerpt,
+    nested_too_deeply,
+    seconds,
+    too_deep,
+)
 from holdfast.core.errors import TranscriptError
 from holdfast.model.events import AgentTurn, Tick, ToolCall, ToolResult, UserTurn
 
@@ -490,6 +499,12 @@ def test_any_bytes_are_read_without_an_error_however_they_arrive(data: bytes, cu
 )
 def test_a_time_is_read_in_every_spelling_that_agents_use(value: object, expected: float | None) -> None:
     assert seconds(value) == expected
+
+
+def test_a_part_that_is_nested_too_deeply_has_no_value() -> None:
+    for deep in (b"[" * 700 + b"]" * 700, b'{"a":' * 700 + b"1" + b"}" * 700):
+        assert decoded(ANYTHING, Raw(deep), "nothing") == "nothing"
+    assert decoded(ANYTHING, Raw(b"[[1]]"), "nothing") == [[1]]
 
 
 def test_depth_is_measured_outside_of_strings() -> None:

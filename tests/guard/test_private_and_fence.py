@@ -143,6 +143,11 @@ def test_text_about_fences_stays() -> None:
     assert strip_fences(text) == text == strip_ours(text)
 
 
+def test_a_redacted_value_does_not_complete_a_beginning() -> None:
+    text = "[holdfast abc123: a key, [redacted:slack-token]\nthe rest"
+    assert strip_ours(text) == text
+
+
 @fences
 def test_an_end_in_a_persons_own_file_takes_nothing_away() -> None:
     text = "Next: the refund\n[/holdfast abc123]\nmore\n"

@@ -196,9 +196,10 @@ def unreadable(path: Path, error: OSError) -> TranscriptError:
 
 
 def decoded(decoder: msgspec.json.Decoder[T], raw: Raw, default: T) -> T:
-    """Decode a raw part; repair bad encoding, return `default` if it has another shape."""
+    """Decode a raw part; repair bad encoding, return `default` if it has another shape or is nested too deeply."""
     try:
-        return decoder.decode(raw)
+        value = decoder.decode(raw)
+        return default if nested_too_deeply(value) else value
     except msgspec.ValidationError:
         return default
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -280,6 +281,21 @@ def too_deep(raw: bytes) -> bool:
         return False
     brackets = _string().sub(b"", raw).translate(None, _NO_BRACKETS)
     return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > DEEPEST
+
+
+def nested_too_deeply(value: Any) -> bool:
+    """`too_deep` of what was parsed, level by level: a fraction of what its bytes cost, and no copy of them."""
+    level = [value] if type(value) is dict or type(value) is list else []
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if type(outer) is dict else outer)
+            if type(inner) is dict or type(inner) is list
+        ]
+        if not level:
+            return False
+    return True
 
 
 def clean_strings(value: Any) -> Any:

@@ -18,12 +18,12 @@ from msgspec import Raw, field
 
 from holdfast.agents.contract import Warned
 from holdfast.agents.jsonl import (
-    DEEPEST,
     OBJECTS,
     JsonLinesReading,
     LineCount,
     clean_strings,
     decoded,
+    nested_too_deeply,
     string_in,
     text_in,
     too_deep,
@@ -115,8 +115,10 @@ def count(value: object) -> int:
 
 
 def whole_number(value: object) -> int | None:
-    """An exit code or the like; None for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """An exit code or the like, of a plausible size; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if -_LARGEST_COUNT < value < _LARGEST_COUNT else None
 
 
 def money(value: object) -> float | None:
@@ -139,7 +141,7 @@ def checklist(markdown: str) -> tuple[Todo, ...]:
 
 def object_in(source: Raw | str | bytes) -> Record:
     """Decode the object in a text, or in a JSON string in it; an empty one if there is none."""
-    if isinstance(source, Raw):  # part of a line that was already checked for depth
+    if isinstance(source, Raw):
         if bytes(memoryview(source)[:1]) == b'"':
             source = Raw(string_in(source).lstrip().encode("utf-8", "replace"))
         return decoded(OBJECTS, source, {}) if bytes(memoryview(source)[:1]) == b"{" else {}
@@ -154,21 +156,6 @@ def object_in(source: Raw | str | bytes) -> Record:
         except (ValueError, RecursionError):
             return {}
     return value if isinstance(value, dict) else {}
-
-
-def nested_too_deeply(value: Any) -> bool:
-    """`too_deep` of what was parsed, level by level: a fraction of what its bytes cost, and no copy of them."""
-    level = [value] if type(value) is dict or type(value) is list else []
-    for _ in range(DEEPEST):
-        level = [
-            inner
-            for outer in level
-            for inner in (outer.values() if type(outer) is dict else outer)
-            if type(inner) is dict or type(inner) is list
-        ]
-        if not level:
-            return False
-    return True
 
 
 class Document:

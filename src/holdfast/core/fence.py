@@ -18,7 +18,7 @@ _MOST_ROUNDS = 10
 MARK = "holdfast "  # both lines of a fence contain it: a text without it need not be searched
 _SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789"
 # Anywhere in a line: hosts put their own text before the output of a hook.
-_OPENING = lazy_regex(r"\[holdfast (?P<id>[a-z0-9]{6}): [^\]\n]{1,200}\]")
+_OPENING = lazy_regex(r"\[holdfast (?P<id>[a-z0-9]{6}): [^\[\]\n]{1,200}\]")
 # Only at the start of a line, where we write it; inside a line it is a mention.
 _CLOSING = lazy_regex(r"(?m)^[ \t>]*(?:\[/holdfast [a-z0-9]{6}\][ \t>]*)+")
 _FENCE_LIKE = lazy_regex(r"\[\s*/?\s*holdfast")

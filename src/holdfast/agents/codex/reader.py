@@ -30,11 +30,13 @@ from holdfast.agents.jsonl import (
 )
 from holdfast.agents.loose import (
     actions,
+    count,
     first_line,
     object_in,
     patched_paths,
     paths_of,
     todo_items,
+    whole_number,
     written_in_patch,
 )
 from holdfast.agents.questions import OpenQuestion, questions_in
@@ -237,8 +239,8 @@ class CodexReading(JsonLinesReading[_Line, _State]):
                 yield from self._usage(payload.info.total_token_usage, payload.info.last_token_usage, at)
         elif kind == "user_message":
             yield from self._person(string_in(payload.message), "event", at)
-        elif kind == "exec_command_end" and payload.call_id and payload.exit_code is not None:
-            state.exit_codes[payload.call_id] = payload.exit_code
+        elif kind == "exec_command_end" and payload.call_id and whole_number(payload.exit_code) is not None:
+            state.exit_codes[payload.call_id] = payload.exit_code or 0
         elif kind == "patch_apply_end" and payload.call_id and payload.success is not None:
             state.exit_codes[payload.call_id] = 0 if payload.success else 1
         elif kind == "turn_aborted":
@@ -422,10 +424,10 @@ def _command_line(arguments: dict[str, Any]) -> str:
 
 def _totals(usage: _Tokens) -> tuple[int, int, int, int]:
     return (
-        usage.input_tokens or 0,
-        usage.cached_input_tokens or 0,
-        usage.cache_write_input_tokens or 0,
-        usage.output_tokens or 0,
+        count(usage.input_tokens),
+        count(usage.cached_input_tokens),
+        count(usage.cache_write_input_tokens),
+        count(usage.output_tokens),
     )
 
 
