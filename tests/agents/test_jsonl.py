@@ -33,15 +33,13 @@ from holdfast.agents.codex.reader import Codex
 from holdfast.agents.contract import Importer
 from holdfast.agents.jsonl import (
     ANYTHING,
-    DEEPEST,
     clean_strings,
     decoded,
     excerpt,
-    nested_too_deeply,
     seconds,
-    too_deep,
 )
 from holdfast.core.errors import TranscriptError
+from holdfast.core.json_depth import DEEPEST, nested_too_deeply, too_deep
 from holdfast.model.events import AgentTurn, Tick, ToolCall, ToolResult, UserTurn
 
 pytestmark = pytest.mark.promise("F4")

@@ -23,13 +23,12 @@ from holdfast.agents.jsonl import (
     LineCount,
     clean_strings,
     decoded,
-    nested_too_deeply,
     string_in,
     text_in,
-    too_deep,
     unreadable,
 )
 from holdfast.core.errors import TranscriptError
+from holdfast.core.json_depth import nested_too_deeply, too_deep
 from holdfast.core.patterns import lazy_regex
 from holdfast.model.events import Action, Began, Event, Todo, TodoList, TodoStatus, ToolCall
 

@@ -28,7 +28,7 @@ from holdfast.agents.gemini.shape import (
     spoken,
     stopped,
 )
-from holdfast.agents.jsonl import LONGEST_LINE, LineAgent, decoded, seconds, string_after, tick, too_deep
+from holdfast.agents.jsonl import LONGEST_LINE, LineAgent, decoded, seconds, string_after, tick
 from holdfast.agents.loose import (
     HEAD,
     LineReading,
@@ -41,6 +41,7 @@ from holdfast.agents.loose import (
 )
 from holdfast.agents.questions import questions_in
 from holdfast.core.hashes import sha256
+from holdfast.core.json_depth import too_deep
 from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places
