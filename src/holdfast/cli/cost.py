@@ -11,6 +11,7 @@ from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag, limit, moment_from, option, since
 from holdfast.cli.output import Column, Table, counted, dollars, percent, table_of
 from holdfast.cli.progress import progress_bar
+from holdfast.core.wording import amount
 from holdfast.flows.count_usage import UsageCounter
 from holdfast.hooks.hook import switched_off
 from holdfast.ledger.usage_periods import (
@@ -238,14 +239,6 @@ def _cost(spent: Spent) -> str:
 
 def _share(value: float | None) -> str:
     return "–" if value is None else f"{value:.0%}"
-
-
-def amount(count: int) -> str:
-    """Tokens for people: 812, 14.2k, 3.1M, 2.40G."""
-    for size, unit, places in ((10**9, "G", 2), (10**6, "M", 1), (10**3, "k", 1)):
-        if count >= size - size // 2000:
-            return f"{count / size:.{places}f}{unit}"
-    return f"{count}"
 
 
 def _running(block: RunningBlock) -> str:

@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("holdfast.cli.demo", "try everything on bundled sessions in a scratch project"),
     "import": ("holdfast.cli.import_", "read agents' transcripts into this project's memory"),
     "ledger": ("holdfast.cli.ledger", "list, show, add, share and summarise sessions"),
+    "ui": ("holdfast.cli.ui", "everything that is remembered, as a page in your browser"),
     "cost": ("holdfast.cli.cost", "what all agents on this machine used, at API prices"),
     "recommend": ("holdfast.cli.recommend", "which model to take for a goal, and what that rests on"),
     "similar": ("holdfast.cli.similar", "past sessions like a goal, and how they ended"),
@@ -70,7 +71,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 # The sections of the help, the everyday commands first. Every command is in one of them.
 GROUPS: dict[str, str] = {
-    "every day": "init status resume handoff why blame todo alerts demo",
+    "every day": "init status ui resume handoff why blame todo alerts demo",
     "memory": "log show search recall fact decide ask answer questions context import",
     "lessons and knowledge": "lessons know classify",
     "ledger": "ledger cost recommend similar roi",

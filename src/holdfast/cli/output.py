@@ -6,12 +6,20 @@ import os
 import sys
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
-from decimal import Decimal
-from unicodedata import combining, east_asian_width
 
-from holdfast.core.model_names import undated
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import user_home
+from holdfast.core.wording import counted as counted
+from holdfast.core.wording import cut as cut
+from holdfast.core.wording import decimal as decimal
+from holdfast.core.wording import dollars as dollars
+from holdfast.core.wording import minutes as minutes
+from holdfast.core.wording import number as number
+from holdfast.core.wording import percent as percent
+from holdfast.core.wording import plural as plural
+from holdfast.core.wording import short_duration as short_duration
+from holdfast.core.wording import short_model as short_model
+from holdfast.core.wording import text_width as text_width
 from holdfast.guard.hidden_text import visible
 
 TYPE_CHECKING = False
@@ -215,13 +223,6 @@ def wrap_line(line: str, columns: int, under: int | None = None) -> str:
     return "\n".join([*lines, now])
 
 
-def text_width(text: str) -> int:
-    """Columns on a screen: letters of East Asian scripts take two."""
-    if text.isascii():
-        return len(text)
-    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
-
-
 def is_narrow() -> bool:
     """Whether a table on this terminal has little room for text."""
     if not on_terminal():
@@ -271,9 +272,9 @@ def _draw(table: Table) -> None:
             width=None if column.wrapped else width,
             overflow="fold",
         )
-    for number, row in enumerate(table.rows):
+    for place_of_row, row in enumerate(table.rows):
         cells = [Text(_cell(cell)) for cell in row]
-        if below := table.below[number] if table.below else "":
+        if below := table.below[place_of_row] if table.below else "":
             for cell, column in zip(cells, table.columns, strict=True):
                 if column.wrapped:
                     cell.append(f"\n{_cell(below)}", style="dim")
@@ -317,15 +318,6 @@ def _least(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
     return sum(least) + GAP * (len(columns) - 1)
 
 
-def cut(text: str, limit: int) -> str:
-    """The text, or as much of it as fits with a sign that there is more."""
-    if text_width(text) <= limit:
-        return text
-    while text and text_width(text) > limit - 1:
-        text = text[:-1] if len(text) < 2 * limit else text[: 2 * limit - 1]
-    return text + "…"
-
-
 def flat(text: str) -> str:
     """A text on one line: its content must not look like a line of ours."""
     return " ".join(text.split())
@@ -343,55 +335,6 @@ def _widths(table: Table) -> list[int]:
     ]
 
 
-def short_model(model: str | None) -> str:
-    """A model without the date of its release, which tells a reader nothing."""
-    return cut(undated(model) if model else "?", 28)
-
-
-def counted(count: int, word: str) -> str:
-    """`1 session`, `2,000 sessions`."""
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
-
-
-def plural(count: int, word: str) -> str:
-    """`1 session`, `2000 sessions`."""
-    return f"{count} {word}{'' if count == 1 else 's'}"
-
-
-def number(value: int | None) -> str:
-    return "?" if value is None else f"{value:,}"
-
-
-def decimal(value: float | None, places: int = 1) -> str:
-    return "?" if value is None else f"{value:.{places}f}"
-
-
-def minutes(value: float | None) -> str:
-    return "?" if value is None else f"{value:.1f}min"
-
-
-def percent(value: float | None) -> str:
-    return "?" if value is None else f"{value:.1%}"
-
-
 def in_words(reason: str) -> str:
     """A reason for a person: `9% likely` reads as noise, though to an agent one such file in eleven is worth a line."""
     return _CHANCE.sub(lambda match: match[0] if int(match[1]) >= LEAST_CHANCE else "worth a look", reason)
-
-
-def dollars(value: Decimal | float | None) -> str:
-    """Dollars and cents for people (JSON has every digit); a small amount is never shown as zero."""
-    if value is None:
-        return "?"
-    if 0 < value < Decimal("0.0001"):
-        return "<$0.0001"
-    return f"${value:.4f}" if 0 < value < Decimal("0.01") else f"${value:,.2f}"
-
-
-def short_duration(seconds: int | None) -> str:
-    if seconds is None:
-        return "?"
-    if seconds < 60:
-        return f"{seconds}s"
-    minutes = round(seconds / 60)
-    return f"{minutes}min" if minutes < 60 else f"{minutes // 60}h {minutes % 60}min"

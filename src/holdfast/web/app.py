@@ -1,0 +1,278 @@
+"""From an HTTP request to a handler and back: the gate, the routes, the body, and what each kind of answer becomes."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from re import Pattern
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
+
+from msgspec import Struct
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, QueryParams
+from starlette.responses import Response
+from starlette.routing import compile_path
+
+from holdfast.core.errors import HoldfastError, NotFound, UsageError
+from holdfast.guard.inert import inert
+from holdfast.store.machine import Machine
+from holdfast.web.access import HEADERS, LARGEST_BODY, LONGEST_ADDRESS, OPEN, STATIC, Gate, Refused
+from holdfast.web.contract import (
+    ALL,
+    Answer,
+    Changed,
+    Download,
+    Fragment,
+    Opened,
+    Page,
+    Redirect,
+    Request,
+    Route,
+    Screen,
+)
+from holdfast.web.readings import Readings
+from holdfast.web.render import Renderer
+from holdfast.web.static_files import static_files
+
+Scope = MutableMapping[str, Any]
+MOST_FIELDS = 1_000
+_TYPES = {"csv": "text/csv", "html": "text/html", "md": "text/markdown", "json": "application/json"}
+_TOO_LARGE = Refused(413, "This request is too large", "Nothing that the page sends is this large.")
+_NO_PAGE = Refused(404, "There is no such page", "Choose one of the tabs above.")
+
+
+class _Bound(Struct, frozen=True):
+    """A route with the pattern of its whole address."""
+
+    screen: Screen
+    route: Route
+    pattern: Pattern[str]
+    template: str
+    names: frozenset[str]
+
+
+class App:
+    """The ASGI application of one run of `holdfast ui`."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        projects: Sequence[Opened],
+        screens: Sequence[Screen],
+        gate: Gate,
+        *,
+        everywhere: bool = False,
+        active: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.machine = machine
+        self.projects = projects
+        self.everywhere = everywhere
+        self.screens = screens
+        self.gate = gate
+        self._active = active  # called at each request that passed the gate
+        self._readings = Readings()
+        self._static = static_files()
+        self._renderer = Renderer(self, self._static)
+        self._bound: dict[str, _Bound] = {}
+        for screen in screens:
+            for route in screen.routes:
+                pattern, template, convertors = compile_path("/{project}" + route.path)
+                name = screen.name_of(route)
+                assert name not in self._bound, f"two routes are called {name}"
+                self._bound[name] = _Bound(screen, route, pattern, template, frozenset(convertors))
+        self._flash: list[Changed] = []
+
+    # --- what handlers use -----------------------------------------------------------------------------
+
+    def url(self, slug: str, name: str, values: Mapping[str, Any]) -> str:
+        bound = self._bound[name]
+        given = {key: str(value) for key, value in values.items() if value not in (None, "")}
+        parts = {key: quote(given.pop(key, ""), safe="") for key in bound.names - {"project"}}
+        query = f"?{urlencode(given)}" if given else ""
+        return bound.template.format(project=slug, **parts) + query
+
+    def kept(self, opened: Opened, key: str, topics: Sequence[str], make: Callable[[], Any]) -> Any:
+        return self._readings.kept(opened.project, key, topics, make)
+
+    def take_flash(self) -> list[Changed]:
+        """What was changed before the browser was sent to another page."""
+        waiting, self._flash = self._flash, []
+        return waiting
+
+    # --- requests --------------------------------------------------------------------------------------
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return
+        response = await self._answer(scope, receive)
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
+        if scope["method"] == "HEAD":
+            response.body = b""
+        await response(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Any) -> Response:
+        headers = Headers(scope=scope)
+        path, raw_query = scope["path"], scope["query_string"].decode("latin-1")
+        if len(path) + len(raw_query) > LONGEST_ADDRESS:
+            return self._refuse(
+                Refused(414, "This address is too long", "Nothing here has one of this length.")
+            )
+        query = QueryParams(raw_query)
+        length = headers.get("content-length", "0")
+        verdict = self.gate.check(
+            scope["method"],
+            path,
+            headers,
+            query.get("token", ""),
+            _cookie(headers, self.gate.cookie),
+            length=int(length) if length.isdecimal() else LARGEST_BODY + 1,
+        )
+        if isinstance(verdict, Refused):
+            return self._refuse(verdict)
+        self._active()
+        if verdict == "open":
+            # Not a redirect: a browser withholds a strict cookie along a chain that began on another site.
+            opened = Response(self._renderer.alone("open.html"), media_type="text/html")
+            opened.headers["set-cookie"] = self.gate.set_cookie()
+            return opened
+        if path.startswith(STATIC):
+            file = self._static.get(path.removeprefix(STATIC))
+            return Response(file.data, media_type=file.type) if file else self._refuse(_NO_PAGE)
+        if path == "/":
+            slug = ALL if self.everywhere or not self.projects else self.projects[0].slug
+            return _see_other(f"/{slug}/")
+        body = await _read_body(receive) if scope["method"] == "POST" else b""
+        if body is None:
+            return self._refuse(_TOO_LARGE)
+        return await run_in_threadpool(self._dispatch, scope["method"], path, query, headers, body)
+
+    def _dispatch(
+        self, method: str, path: str, query: QueryParams, headers: Headers, body: bytes
+    ) -> Response:
+        request: Request | None = None
+        try:
+            request = self._request(method, path, query, headers, body)
+            if request.opened is None and not request.route.everywhere:
+                return self._respond(request, Page("choose.html", title="Choose a project"))
+            return self._respond(request, request.route.handler(request))
+        except HoldfastError as error:
+            return self._fail(request, error)
+        except Exception as error:
+            self.machine.tell(f"holdfast ui: {type(error).__name__}: {error} at {path}")
+            if self.machine.env.get("HOLDFAST_DEBUG"):
+                self.machine.tell("".join(traceback.format_exception(error)))
+            fault = HoldfastError(
+                "this is a fault of holdfast", fix="The terminal says which; HOLDFAST_DEBUG=1 says where"
+            )
+            return self._fail(request, fault)
+
+    def _request(self, method: str, path: str, query: QueryParams, headers: Headers, body: bytes) -> Request:
+        wanted = "GET" if method == "HEAD" else method
+        for bound in self._bound.values():
+            match = bound.pattern.fullmatch(path)
+            if match is None or bound.route.method != wanted:
+                continue
+            values = match.groupdict()
+            slug = values.pop("project")
+            opened = next((opened for opened in self.projects if opened.slug == slug), None)
+            if opened is None and not (slug == ALL and self.everywhere):
+                raise NotFound("this project is not open here", fix="holdfast ui --all opens every project")
+            lists: dict[str, list[str]] = {}
+            for name, value in [*query.multi_items(), *_fields(body, headers)]:
+                lists.setdefault(name, []).append(value)
+            return Request(
+                frame=self,
+                machine=self.machine,
+                route=bound.route,
+                opened=opened,
+                path=values,
+                query=dict(query),
+                form=dict(_fields(body, headers)),
+                lists=lists,
+                htmx=headers.get("hx-request") == "true",
+            )
+        raise NotFound("there is no such page", fix="Choose one of the tabs")
+
+    # --- answers ---------------------------------------------------------------------------------------
+
+    def _respond(self, request: Request, answer: Answer) -> Response:
+        if isinstance(answer, Page):
+            return Response(self._renderer.page(request, answer), answer.status, media_type="text/html")
+        if isinstance(answer, Fragment):
+            return Response(self._renderer.fragment(request, answer), media_type="text/html")
+        if isinstance(answer, Redirect):
+            return _sent_to(request, answer.url)
+        if isinstance(answer, Download):
+            text = answer.text if answer.form == "csv" else inert(answer.text, answer.form)
+            response = Response(text, media_type=_TYPES.get(answer.form, "text/plain"))
+            response.headers["content-disposition"] = f"attachment; filename*=UTF-8''{quote(answer.name)}"
+            return response
+        if answer.goto or not request.htmx:
+            self._flash.append(answer)
+            return _sent_to(request, answer.goto or request.url("now"))
+        response = Response(self._renderer.toast(request, answer), media_type="text/html")
+        response.headers["HX-Reswap"] = "none"  # the toast has a place of its own
+        response.headers["HX-Trigger"] = "holdfast:changed"
+        return response
+
+    def _fail(self, request: Request | None, error: HoldfastError) -> Response:
+        status = {NotFound: 404, UsageError: 400}.get(type(error), 500)
+        if request is not None and request.htmx:
+            response = Response(self._renderer.failure(request, error), media_type="text/html")
+            response.headers["HX-Reswap"] = "none"
+            return response
+        page = Page("error.html", title="Not done", status=status, error=error)
+        return Response(self._renderer.page(request, page), status, media_type="text/html")
+
+    def _refuse(self, refused: Refused) -> Response:
+        text = self._renderer.alone("refused.html", refused=refused)
+        return Response(text, refused.status, media_type="text/html")
+
+
+def _sent_to(request: Request, url: str) -> Response:
+    return Response(headers={"HX-Redirect": url}) if request.htmx else _see_other(url)
+
+
+def _see_other(url: str) -> Response:
+    return Response(status_code=303, headers={"location": url})
+
+
+def _cookie(headers: Headers, name: str) -> str:
+    for pair in headers.get("cookie", "").split(";"):
+        key, _, value = pair.strip().partition("=")
+        if key == name:
+            return value
+    return ""
+
+
+async def _read_body(receive: Any) -> bytes | None:
+    """The body, or None when it is larger than anything that the page sends."""
+    body = b""
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return b""  # the browser is gone
+        body += bytes(message.get("body", b""))
+        if len(body) > LARGEST_BODY:
+            return None
+        if not message.get("more_body"):
+            break
+    return body
+
+
+def _fields(body: bytes, headers: Headers) -> list[tuple[str, str]]:
+    if not body:
+        return []
+    if not headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
+        raise UsageError("the page sends forms only")
+    try:
+        return parse_qsl(
+            body.decode("utf-8"), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict"
+        )
+    except ValueError as error:
+        raise UsageError("the form cannot be read") from error
+
+
+__all__ = ["OPEN", "App"]

@@ -1,0 +1,102 @@
+"""What screens have read of a project, kept until one of its files changes."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from holdfast.store.project import Project
+
+T = TypeVar("T")
+MOST_KEPT = 64  # readings; the one that was not used for longest goes
+MOST_FILES = 400  # of the files of one topic that are looked at
+TOPICS = ("sessions", "memory", "lessons", "knowledge", "hooks")
+Stamp = tuple[tuple[str, int, int], ...]
+
+
+class _Kept(Struct):
+    stamp: object
+    value: Any
+
+
+class Readings:
+    """Readings of all open projects. Two requests never make the same one at once."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[Path, str], _Kept] = OrderedDict()
+        self._locks: dict[tuple[Path, str], Lock] = {}
+        self._lock = Lock()
+
+    def kept(self, project: Project, key: str, topics: Sequence[str], make: Callable[[], T]) -> T:
+        name = (project.memory, key)
+        with self._lock:
+            own = self._locks.setdefault(name, Lock())
+        with own:
+            stamp = tuple(stamp_of(project, topic) for topic in topics or TOPICS)
+            known = self._kept.get(name)
+            if known is not None and known.stamp == stamp:
+                with self._lock:
+                    self._kept.move_to_end(name)
+                value: T = known.value
+                return value
+            value = make()
+            with self._lock:
+                self._kept[name] = _Kept(stamp, value)
+                self._kept.move_to_end(name)
+                while len(self._kept) > MOST_KEPT:
+                    self._kept.popitem(last=False)
+            return value
+
+
+def stamp_of(project: Project, topic: str) -> Stamp:
+    """Size and time of every file of a topic: a few stats, no reading."""
+    return tuple(_stat(path) for path in files_of(project, topic))
+
+
+def files_of(project: Project, topic: str) -> Iterator[Path]:
+    memory = project.memory
+    if topic == "sessions":
+        yield from (memory / name for name in ("capture.db", "capture.db-wal", "ledger.md", "kept.db"))
+        yield project.window / "ledger.md"
+    elif topic == "memory":
+        yield from (memory / name for name in ("current.md", "style.md", "answered.jsonl", "dismissed.jsonl"))
+        yield from _inside(memory / "projects", depth=2)
+    elif topic == "lessons":
+        yield from _inside(memory / "lessons", depth=2)
+        yield from _inside(project.window / "lessons", depth=1)
+        yield from _inside(memory.parent.parent / "lessons", depth=2)
+    elif topic == "knowledge":
+        yield from (memory / name for name in ("session.json", "edits.db", "edits.db-wal"))
+    elif topic == "hooks":
+        yield from (memory / name for name in ("why.jsonl", "why.jsonl.1"))
+    else:
+        raise ValueError(f"no topic {topic}")
+
+
+def _inside(folder: Path, depth: int) -> list[Path]:
+    """The folder and what is below it; a file that is replaced changes its folder, too."""
+    found = [folder]
+    for place in found:
+        level = len(place.parts) - len(folder.parts)
+        if level > depth or len(found) > MOST_FILES:
+            break
+        try:
+            with os.scandir(place) as entries:
+                found += sorted(place / entry.name for entry in entries)[: MOST_FILES - len(found)]
+        except OSError:  # a file, or gone
+            continue
+    return found
+
+
+def _stat(path: Path) -> tuple[str, int, int]:
+    try:
+        stat = path.stat()
+    except OSError:
+        return path.name, 0, 0
+    return path.name, stat.st_mtime_ns, stat.st_size

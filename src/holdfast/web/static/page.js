@@ -1,0 +1,161 @@
+// What the page does in the browser beside htmx: keys, dialogs, messages, the theme, copying, and parts that follow files.
+"use strict";
+
+const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+const typing = (element) => element.closest("input, textarea, select, [contenteditable]");
+const wanted = (event) => !(event.ctrlKey || event.metaKey || event.altKey);
+
+// --- what every request says: this page sent it ---------------------------------------------------------
+
+document.addEventListener("htmx:configRequest", (event) => { event.detail.headers["X-Holdfast"] = "1"; });
+
+// --- messages -------------------------------------------------------------------------------------------
+
+function say(text, bad = false) {
+  const toast = document.createElement("div");
+  toast.className = bad ? "toast bad" : "toast";
+  toast.dataset.toast = "";
+  const words = document.createElement("p");
+  words.textContent = text;
+  toast.append(words);
+  document.getElementById("toasts").append(toast);
+}
+
+const lost = "This page has ended. Run holdfast ui again and open the new link.";
+document.addEventListener("htmx:sendError", () => say(lost, true));
+document.addEventListener("htmx:responseError", (event) =>
+  say(event.detail.xhr.status === 401 ? lost : "That was refused. Load the page again.", true));
+
+// A message goes after a while, but not while it is read or has the focus.
+function retire(toast) {
+  setTimeout(() => (toast.matches(":hover, :focus-within") ? retire(toast) : toast.remove()),
+    toast.querySelector("[data-undo]") || toast.matches(".bad") ? 20000 : 6000);
+}
+new MutationObserver((changes) => changes.forEach((change) =>
+  change.addedNodes.forEach((node) => { if (node.dataset && "toast" in node.dataset) retire(node); })))
+  .observe(document.getElementById("toasts"), { childList: true });
+all("[data-toast]").forEach(retire);
+
+// --- dialogs, buttons, copying --------------------------------------------------------------------------
+
+document.addEventListener("htmx:afterSwap", (event) => {
+  if (event.detail.target.id === "dialog") all("dialog[data-open-now]", event.detail.target).forEach((dialog) => dialog.showModal());
+});
+document.addEventListener("holdfast:changed", () => { all("#dialog dialog").forEach((dialog) => dialog.close()); refresh(); });
+
+document.addEventListener("click", (event) => {
+  const on = (name) => event.target.closest(`[data-${name}]`);
+  const button = on("opens") || on("closes") || on("dismiss") || on("copy") || on("undo");
+  if (on("opens")) document.getElementById(button.dataset.opens).showModal();
+  else if (on("closes")) button.closest("dialog").close();
+  else if (on("dismiss")) button.closest("[data-toast]").remove();
+  else if (on("copy")) navigator.clipboard.writeText(button.dataset.copy).then(() => say("Copied"), () => say("The browser refused to copy", true));
+  else if (event.target.closest("#theme")) switchTheme();
+  all("details.menu[open]").forEach((menu) => { if (!menu.contains(event.target)) menu.open = false; });
+  const row = event.target.closest("[data-row]");
+  if (row) select(row, false);
+});
+document.addEventListener("htmx:beforeRequest", (event) => event.target.closest("[data-undo]")?.closest("[data-toast]").remove());
+document.addEventListener("change", (event) => event.target.closest("form[data-send-on-change]")?.requestSubmit());
+document.addEventListener("submit", (event) => {  // an empty filter need not stand in the address
+  if (event.target.method === "get") all("input, select", event.target).forEach((field) => { field.disabled = field.disabled || field.value === ""; });
+});
+
+function switchTheme() {
+  const root = document.documentElement;
+  const dark = (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  root.dataset.theme = dark ? "light" : "dark";
+  try { localStorage.setItem("theme", root.dataset.theme); } catch { /* kept for this page only */ }
+}
+
+// --- keys -----------------------------------------------------------------------------------------------
+
+const selected = () => document.querySelector("[data-row][aria-current]");
+
+function select(row, move = true) {
+  all("[data-row][aria-current]").forEach((other) => other.removeAttribute("aria-current"));
+  row.setAttribute("aria-current", "true");
+  if (!move) return;
+  row.scrollIntoView({ block: "nearest" });
+  (row.querySelector("[data-open]") || row).focus({ preventScroll: true });
+}
+
+function step(by) {
+  const rows = all("[data-row]").filter((row) => row.offsetParent);
+  if (!rows.length) return;
+  const at = rows.indexOf(selected());
+  const next = rows[at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.min(Math.max(at + by, 0), rows.length - 1)];
+  if (!next.querySelector("[data-open]")) next.tabIndex = -1;
+  select(next);
+}
+
+let going = 0;
+document.addEventListener("keydown", (event) => {
+  const search = document.getElementById("search-box");
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+    event.preventDefault();
+    search.focus();
+    return search.select();
+  }
+  if (event.key === "Escape" && event.target === search) return search.blur();
+  if (!wanted(event) || typing(event.target) || document.querySelector("dialog[open]")) return;
+  const key = event.key;
+  if (Date.now() - going < 1500) {
+    going = 0;
+    const tab = document.querySelector(`[data-goto="${CSS.escape(key)}"]`);
+    if (tab) return tab.click();
+  }
+  const own = () => selected()?.querySelector(`[data-key="${CSS.escape(key)}"]`)
+    || all(`[data-key="${CSS.escape(key)}"]`).find((button) => !button.closest("[data-row]"));
+  if (key === "j" || key === "k") step(key === "j" ? 1 : -1);
+  else if (key === "Enter" && event.target === selected()) selected().querySelector("[data-open]")?.click();
+  else if (key === "/") search.focus();
+  else if (key === "?") document.getElementById("keys").showModal();
+  else if (key === "g") going = Date.now();
+  else if (key === "u" && document.querySelector("[data-undo]")) all("[data-undo]").at(-1).click();
+  else if (own()) own().click();
+  else return;
+  event.preventDefault();
+});
+
+// --- parts that follow the files ------------------------------------------------------------------------
+
+let pending = null;
+let loading = false;
+
+// Loads the page again and replaces the parts that show these topics; all of them if none is named.
+async function refresh(topics = null) {
+  pending = topics === null || pending === null && loading ? topics : [...(pending || []), ...topics];
+  if (loading) return;
+  loading = true;
+  const ours = pending;
+  pending = undefined;
+  try {
+    const parts = all("[data-live]").filter((part) => ours === null || part.dataset.live.split(" ").some((topic) => ours.includes(topic)));
+    if (parts.length) {
+      const response = await fetch(location.href, { headers: { "X-Holdfast": "1" } });
+      if (response.ok) replace(parts, new DOMParser().parseFromString(await response.text(), "text/html"));
+    }
+  } catch { /* the page ended; the stream of events says so */ } finally {
+    loading = false;
+    if (pending !== undefined) { const next = pending; pending = undefined; refresh(next); }
+  }
+}
+
+function replace(parts, page) {
+  const row = selected();
+  const rows = all("[data-row]");
+  const focus = document.activeElement?.id;
+  for (const part of parts) {
+    const next = page.getElementById(part.id);
+    if (!next || next.innerHTML === part.innerHTML || part.contains(document.activeElement) && typing(document.activeElement)) continue;
+    const open = all("details[open][id]", part).map((fold) => fold.id);
+    part.replaceWith(document.adoptNode(next));
+    open.forEach((id) => { const fold = document.getElementById(id); if (fold) fold.open = true; });
+    htmx.process(next);
+  }
+  if (row && !row.isConnected) {  // the same row, or the one that took its place
+    const now = document.getElementById(row.id) || all("[data-row]")[Math.min(rows.indexOf(row), all("[data-row]").length - 1)];
+    if (now) { if (!now.querySelector("[data-open]")) now.tabIndex = -1; select(now); }
+  } else if (focus && document.activeElement === document.body) document.getElementById(focus)?.focus();
+}
