@@ -31,6 +31,7 @@ NAMES_MODULES = {*LOADS_BY_NAME, "cli/main.py", "core/processes.py"}
 # All bytes go through core/files.py. These modules also move, link or remove whole files.
 MAY_WRITE = {
     "agents/entire/reader.py": "holds a checkpoint in memory, or in a private folder that it removes, to be read",
+    "backtest/scratch.py": "all that a backtest writes is in its scratch folder",
     "cli/run.py": "opens the null device in the place of a stream that was closed",
     "core/files.py": "the one way to write bytes",
     "core/temporary_files.py": "removes temporary files of dead writers",

@@ -20,7 +20,7 @@ from typing import BinaryIO, TypeVar
 from holdfast.core import open_files
 from holdfast.core.errors import StoreError
 from holdfast.core.hashes import sha256
-from holdfast.core.sync_folders import new_name_in
+from holdfast.core.sync_folders import new_name_in, sync
 from holdfast.core.temporary_files import drop, sweep, temporary_for
 
 ANYTHING = "anything"
@@ -318,7 +318,7 @@ def _append(descriptor: int, data: bytes) -> None:
     try:
         while written < len(data):
             written += os.write(descriptor, memoryview(data)[written:])
-        os.fsync(descriptor)
+        sync(descriptor)
     except BaseException:
         with contextlib.suppress(OSError):
             # A program that does not use our locks may have appended too; do not cut off its bytes.
@@ -410,7 +410,7 @@ def _stage(path: Path, temporary: Path, data: bytes, expected: str | None, *, al
 def _sync_file(path: Path) -> None:
     descriptor = os.open(path, os.O_RDWR | _FLAGS)
     try:
-        os.fsync(descriptor)
+        sync(descriptor)
     finally:
         os.close(descriptor)
 
@@ -424,7 +424,7 @@ def _write_new(path: Path, data: bytes, like: os.stat_result | None, *, durable:
             _take_after(path, like)
         mark = open_files.mark_written(file.fileno())
         if durable:
-            os.fsync(file.fileno())
+            sync(file.fileno())
     return mark
 
 
@@ -453,7 +453,7 @@ def open_new(path: Path, mode: int = _FILE_MODE) -> BinaryIO:
 
 def finish(file: BinaryIO) -> None:
     file.flush()
-    os.fsync(file.fileno())
+    sync(file.fileno())
 
 
 def make_private(path: Path) -> None:

@@ -20,6 +20,23 @@ from holdfast.core.errors import StoreError
 
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _waiting: ContextVar[dict[Path, None] | None] = ContextVar("waiting", default=None)
+_discarding: ContextVar[bool] = ContextVar("discarding", default=False)
+
+
+@contextmanager
+def to_be_discarded() -> Iterator[None]:
+    """Within this context nothing is synced: what is written is deleted at the end."""
+    token = _discarding.set(True)
+    try:
+        yield
+    finally:
+        _discarding.reset(token)
+
+
+def sync(descriptor: int) -> None:
+    """Makes the content of an open file survive a power cut."""
+    if not _discarding.get():
+        os.fsync(descriptor)
 
 
 @contextmanager
@@ -62,14 +79,14 @@ def new_name_in(directory: Path) -> None:
 
 def sync_directory(path: Path) -> None:
     """Makes the names in a directory survive a power cut, where the system supports it."""
-    if sys.platform == "win32":
+    if sys.platform == "win32" or _discarding.get():
         return
     try:
         descriptor = open_files.descriptor_for(path, os.O_RDONLY | _FLAGS)
     except PermissionError:
         return
     try:
-        os.fsync(descriptor)
+        sync(descriptor)
     except OSError as error:
         if error.errno not in {errno.EINVAL, errno.ENOTSUP}:
             raise

@@ -132,10 +132,14 @@ def import_sources(
     *,
     rows: bool = True,
     prepares: bool = True,
+    remembers: bool = True,
 ) -> ImportReport:
-    """Imports the transcripts of a search. Without `prepares` the caller prepares the hooks' file."""
+    """Imports the transcripts of a search. Without `prepares` the caller prepares the hooks' file.
+
+    Without `remembers` they are only read into capture.db, and nothing is concluded from them.
+    """
     with opened_once():
-        return _Run(machine, project, progress, rows=rows, prepares=prepares).run(search)
+        return _Run(machine, project, progress, rows=rows, prepares=prepares, remembers=remembers).run(search)
 
 
 def known_stamps(project: Project) -> dict[str, tuple[int, int]]:
@@ -149,9 +153,17 @@ class _Run:
     """One import into one project."""
 
     def __init__(
-        self, machine: Machine, project: Project, progress: Progress | None, *, rows: bool, prepares: bool
+        self,
+        machine: Machine,
+        project: Project,
+        progress: Progress | None,
+        *,
+        rows: bool,
+        prepares: bool,
+        remembers: bool,
     ) -> None:
         self.rows = rows
+        self.remembers = remembers
         self.prepares = prepares
         self.machine = machine
         self.project = project
@@ -175,8 +187,9 @@ class _Run:
                 with collector_paused():
                     self._read(sources)
                     due = self._sessions_of(sources)
-                    self._update_memory(due)
-                    if self.rows and self.machine.settings().keep_transcripts:
+                    if self.remembers:
+                        self._update_memory(due)
+                    if self.remembers and self.rows and self.machine.settings().keep_transcripts:
                         self._keep(due)
                 self._count(sources)
             finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 
 from holdfast.hooks import trace
 from holdfast.hooks.host_protocol import READ
@@ -60,7 +59,7 @@ def _chosen(
     prepared: Prepared, rows: list[dict[str, Any]], call: HostCall, found: Place
 ) -> tuple[Line | None, bool]:
     """The first line that holds here and is news; and whether nothing will change that in this session."""
-    session, branch, now = call.text("session_id"), found.branch(), time.time()
+    session, branch, now = call.text("session_id"), found.branch(), call.now
     project = prepared.project_of(session, branch)
     heard = "\n".join(trace.heard(found.memory, session, agent=call.text("agent_id")))
     is_settled = True

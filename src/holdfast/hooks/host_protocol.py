@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from holdfast.core.reading import bytes_of
 
@@ -138,6 +139,7 @@ class Call:
                 self.payload[name] = value[:LONGEST_ID]
         self.afterwards = theirs in _AFTERWARDS
         self.heard = (host, theirs) not in _UNHEARD  # whether the model sees the answer
+        self.now = time.time()  # what is told is as of this moment; a backtest sets it to the past
 
     def failed(self) -> bool:
         """Whether a command has failed."""

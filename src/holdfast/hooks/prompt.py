@@ -85,6 +85,7 @@ def choose(
     branch: str = "",
     cwd: str = "",
     memory: str = "",
+    as_of: float | None = None,
 ) -> Answered:
     """The lines for a prompt. `root` is the checkout in which files must exist; None without a checkout. `cwd` is the
     agent's directory in it, if known.
@@ -92,7 +93,7 @@ def choose(
     Facts are those of `project`, one of the repository's projects; '' if it has only one.
 
     `earlier` are the words of the session's prompts so far; None: the captured ones. `branch` is checked out.
-    `memory` is the folder of the memory: what was decided is told from there.
+    `memory` is the folder of the memory: what was decided is told from there, as of a moment (None: now).
     """
     text = prompt[:MOST_PROMPT].strip()
     if not text:
@@ -106,7 +107,7 @@ def choose(
     offers, nothing_beside = _offers(db, text, session, heard, root, earlier, branch, cwd, kind)
     # Statements and lessons may fill any budget, and would leave none to files and commands.
     reserved = budget // 4 if offers is not None and offers.any else 0
-    statements, nothing = _statements(memory, text, heard, budget - reserved, project, branch)
+    statements, nothing = _statements(memory, text, heard, budget - reserved, project, branch, as_of)
     budget -= sum(count_tokens(line) for line, _ in statements)
     learned = _learned(db, text, heard, root, budget - reserved, project, kind)
     budget -= learned.tokens
@@ -119,7 +120,7 @@ def choose(
 
 
 def _statements(
-    memory: str, text: str, heard: Heard, budget: int, project: str, branch: str
+    memory: str, text: str, heard: Heard, budget: int, project: str, branch: str, as_of: float | None
 ) -> tuple[Lines, str]:
     """What was decided and found about the subject of the prompt, whatever its class; '' or why there is nothing."""
     if not memory:
@@ -132,7 +133,7 @@ def _statements(
     if told is None:
         return [], ""
     try:
-        telling = Telling(told, text, branch, project, time.time())
+        telling = Telling(told, text, branch, project, time.time() if as_of is None else as_of)
         floor = LATER_FLOOR if heard.prompted else FLOOR
         lines, nothing = telling.told(budget, _ids(heard.lines), MOST_LINES, floor)
         return [(line.text, line.reason) for line in lines], nothing

@@ -219,6 +219,7 @@ def _prompt(prepared: Prepared, call: Call, found: Place, stale: bool) -> tuple[
             branch=branch,
             cwd=cwd,
             memory=found.memory,
+            as_of=call.now,
         )
     rest |= {"class": answer.kind, **({"files": answer.files} if answer.files else {})}
     rest |= {"left_out": answer.left_out} if answer.left_out else {}

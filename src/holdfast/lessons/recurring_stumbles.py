@@ -49,7 +49,7 @@ def recurring(lived: Sequence[Lived]) -> Stumbles:
     for session in lived:
         for stumble in session.experience.stumbles:
             sighting = Sighting(session.session, stumble.at or session.started, stumble, session.agent)
-            groups.setdefault(_key(stumble), []).append(sighting)
+            groups.setdefault(key_of(stumble), []).append(sighting)
     touched = Touched(lived)
     groups = _folders(groups, touched)
     agents = {session.agent for session in lived}
@@ -71,7 +71,7 @@ def recurring(lived: Sequence[Lived]) -> Stumbles:
     )
 
 
-def _key(stumble: Stumble) -> str:
+def key_of(stumble: Stumble) -> str:
     if stumble.cause == "place" and (moved := IN_FOLDER.match(stumble.instead)):
         return f"place|{stumble.subject.partition(' ')[0]}|{moved[1]}"  # whatever the subcommand
     if stumble.cause == "rule" and (part := _PART_OF_A_RULE.match(stumble.failed)):

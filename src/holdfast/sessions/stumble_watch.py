@@ -276,7 +276,7 @@ def is_misused_check(command: str, output: str) -> bool:
 
 def lacks_proof(state: Gathered, command: str) -> bool:
     """Whether a command does a job, and no output line that proves success is recorded yet."""
-    return any((job := state.jobs.get(text)) is None or not job.line for text, _, _ in _jobs_in(command))
+    return any((job := state.jobs.get(text)) is None or not job.line for text, _, _ in jobs_in(command))
 
 
 def note_verified(state: Gathered, command: str, line: str, at: float | None) -> None:
@@ -369,7 +369,7 @@ def _settle_tests(state: Gathered, parts: list[Simple]) -> None:
 def _jobs(
     state: Gathered, command: str, *, worked: bool, at: float | None, other: bool = False, line: str = ""
 ) -> None:
-    for text, purpose, checking in _jobs_in(command):
+    for text, purpose, checking in jobs_in(command):
         if other and checking:
             continue
         job = state.jobs.get(text)
@@ -385,7 +385,7 @@ def _jobs(
 
 
 @lru_cache(maxsize=512)  # the same few commands repeat
-def _jobs_in(command: str) -> tuple[tuple[str, str, bool], ...]:
+def jobs_in(command: str) -> tuple[tuple[str, str, bool], ...]:
     """Return the commands of a line that do a job, as a rule names them, and whether each of them verifies."""
     parts = simple_commands(_without_secrets(command))
     if len(parts) > MOST_PARTS:

@@ -1,0 +1,221 @@
+"""`holdfast backtest`: what memory would have told each past session of this repository, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from holdfast.backtest.last import chosen, keep, key_of, last_report
+from holdfast.backtest.report import BacktestReport, Tally, TestedSession
+from holdfast.cli import output
+from holdfast.cli.options import Machine, Namespace, flag, option
+from holdfast.cli.output import Column, table_of
+from holdfast.cli.progress import progress_bar
+from holdfast.core.errors import NotFound, UsageError
+
+DESCRIPTION = """Runs memory through the past of this repository: for each session that your agents recorded here, what
+holdfast would have told it, knowing only what had ended before, and what of that the session then needed. Nothing has
+to be set up, and nothing is written to the repository; the last result is kept in ~/.holdfast/cache."""
+EXAMPLES = """examples:
+  holdfast backtest                   the figures, and what they are compared with
+  holdfast backtest --session last    one session as it would have been
+  holdfast backtest --html > proof.html
+  holdfast backtest ~/old-sessions    transcripts from elsewhere"""
+MOST_WRONG = 20
+
+OPTIONS = (
+    option(
+        "paths", nargs="*", type=Path, metavar="PATH", help="transcripts to read in place of this project's"
+    ),
+    option("--session", metavar="ID", help="one session: its id, the beginning of it, its number, or `last`"),
+    option("--control", type=Path, metavar="DIR", help="the repository whose memory is the control"),
+    flag("--again", "even if nothing has changed since the last time"),
+    flag("--html", "as one HTML page without scripts", group="form"),
+    option("--json", action="store_true", group="form", help="all figures, and each session with its lines"),
+)
+
+
+def run(options: Namespace, machine: Machine) -> None:
+    report, seconds = _report(options, machine)
+    if options.session is not None:
+        return _one(options, report)
+    if options.json:
+        output.show_json(as_json(report))
+    elif options.html:
+        from holdfast.cli.backtest_page import page
+
+        output.write(page(report))
+    else:
+        _show(report, seconds)
+
+
+def _report(options: Namespace, machine: Machine) -> tuple[BacktestReport, float | None]:
+    """The report, and how long it took; None if the last one still holds."""
+    from holdfast.backtest.reading import transcripts_of
+    from holdfast.backtest.run import run as backtest
+
+    for path in (*options.paths, *([options.control] if options.control else [])):
+        if not path.exists():
+            raise UsageError(f"there is no {path}", fix="Name a transcript, or a folder of them")
+    project = machine.project()
+    search = transcripts_of(machine, project, options.paths)
+    key = key_of(project, search, options.control)
+    known = None if options.again else last_report(machine, project, key)
+    if known is not None:
+        return known, None
+    shown = not options.json and not options.html
+    with progress_bar(show=shown, text="backtest", columns=("TimeRemainingColumn",)) as update:
+        progress = update and (lambda done, total, what: update(done, total, what))
+        report = backtest(machine, project, options.paths, options.control, progress, search)
+    output.warn_all(f"{warning.path}: {warning.message}" for warning in search.warnings)
+    if not options.paths:
+        keep(machine, project, report, key)
+    return report, report.seconds
+
+
+def as_json(report: BacktestReport) -> dict[str, Any]:
+    """The main figures first, under the names that docs/json.md lists."""
+    value: dict[str, Any] = msgspec.to_builtins(report)
+    memory = value.pop("memory")
+    tested = value.pop("tested")
+    del value["key"]
+    control = {
+        "of": value.pop("control_of"),
+        "sessions": value.pop("control_sessions"),
+        **value.pop("control"),
+    }
+    from holdfast.backtest.words import sentences
+
+    return {
+        "sentence": " ".join(sentences(report)),
+        "sessions": value.pop("sessions"),
+        **memory,
+        "control": control,
+        **value,
+        "details": tested,
+    }
+
+
+def _show(report: BacktestReport, seconds: float | None) -> None:
+    from holdfast.backtest.words import HOW, cost_line, name_of, sentences
+
+    output.line(" ".join(sentences(report)))
+    output.line(cost_line(report))
+    output.line()
+    output.show(_compared(report))
+    if report.stretches:
+        output.section("By session, oldest first")
+        output.show(_by_stretch(report))
+    wrong = report.wrong_lines
+    if wrong:
+        output.section("Wrong")
+        for one, line in wrong[:MOST_WRONG]:
+            output.item(f"{name_of(one)}: {line.text} — {line.why}")
+        if len(wrong) > MOST_WRONG:
+            output.note(f"{MOST_WRONG} of {len(wrong)}; --json lists all.")
+    output.section("How this was counted")
+    for text in HOW:
+        output.item(text)
+    for text in _notes(report):
+        output.item(text)
+    output.note(
+        f"It took {seconds:.0f} s." if seconds is not None else "Nothing has changed since the last time."
+    )
+
+
+def _notes(report: BacktestReport) -> list[str]:
+    notes = []
+    if report.sessions == 1:
+        notes.append("With one session there is nothing that could have been known before it.")
+    if report.undated:
+        notes.append(f"Left out: {output.counted(report.undated, 'session')} without a date.")
+    if report.replaced_later:
+        notes.append(
+            f"{output.counted(report.replaced_later, 'statement')} told were true then, and replaced later."
+        )
+    return notes
+
+
+def _compared(report: BacktestReport) -> output.Table:
+    from holdfast.backtest.words import in_time, share, sides
+
+    return table_of(
+        sides(report),
+        (Column("", flexible=True, wrapped=True), lambda side: side[0]),
+        (Column("Spoke", "right"), lambda side: str(side[1].spoke)),
+        (Column("Tokens", "right", dispensable=2), lambda side: f"{side[1].tokens_each or 0:.0f}"),
+        (Column("Lines", "right"), lambda side: str(side[1].lines)),
+        (Column("Used", "right"), lambda side: share(side[1].used, side[1].lines)),
+        (Column("Wrong", "right"), lambda side: str(side[1].wrong)),
+        (Column("Failures", "right", dispensable=1), lambda side: in_time(side[1].needs.get("remedy"))),
+        (Column("Questions", "right", dispensable=4), lambda side: in_time(side[1].needs.get("question"))),
+        (Column("Decisions", "right", dispensable=3), lambda side: in_time(side[1].needs.get("decision"))),
+        (Column("Files", "right"), lambda side: in_time(side[1].needs.get("file"))),
+        (Column("Commands", "right", dispensable=5), lambda side: in_time(side[1].needs.get("command"))),
+    )
+
+
+def _by_stretch(report: BacktestReport) -> output.Table:
+    from holdfast.backtest.words import in_time, share
+
+    def tally(place: int) -> Tally:
+        return report.stretches[place].tally
+
+    return table_of(
+        range(len(report.stretches)),
+        (
+            Column("Sessions"),
+            lambda place: f"{report.stretches[place].first}–{report.stretches[place].last}",
+        ),
+        (Column("Spoke", "right"), lambda place: str(tally(place).spoke)),
+        (Column("Tokens", "right", dispensable=1), lambda place: f"{tally(place).tokens_each or 0:.0f}"),
+        (Column("Lines", "right"), lambda place: str(tally(place).lines)),
+        (Column("Used", "right"), lambda place: share(tally(place).used, tally(place).lines)),
+        (Column("Wrong", "right"), lambda place: str(tally(place).wrong)),
+        (Column("Failures", "right"), lambda place: in_time(tally(place).needs.get("remedy"))),
+        (Column("Files", "right"), lambda place: in_time(tally(place).needs.get("file"))),
+        (
+            Column("Commands", "right", dispensable=2),
+            lambda place: in_time(tally(place).needs.get("command")),
+        ),
+    )
+
+
+def _one(options: Namespace, report: BacktestReport) -> None:
+    found = [report.tested[place] for place in chosen(report, options.session)]
+    if len(found) != 1:
+        problem = "no session" if not found else f"{len(found)} sessions"
+        raise NotFound(
+            f"{problem} of the {len(report.tested)} that were tested begins with {options.session!r}",
+            fix="holdfast backtest --json lists them; a number counts them from the oldest",
+        )
+    output.answer(options, found[0], lambda: _show_session(found[0]))
+
+
+def _show_session(one: TestedSession) -> None:
+    from holdfast.backtest.words import counted, name_of
+
+    output.heading(name_of(one))
+    output.line(
+        f"{one.agent}; memory knew {counted(one.past, 'session')} and would have told {counted(one.tokens, 'token')}."
+    )
+    when = ""
+    for line in one.lines:
+        if line.when != when:
+            when = line.when
+            output.section(f"At the {when}" if " " not in when else f"At a {when}")
+        output.item(f"{line.text}")
+        output.aside(f"{line.verdict}: {line.why}", 4)
+    _show_needs(one.needs)
+
+
+def _show_needs(needs: Sequence[Any]) -> None:
+    if not needs:
+        return
+    output.section("Known before, and needed")
+    for need in needs:
+        cost = f" ({need.calls} calls, {need.tokens} tokens)" if need.calls else ""
+        output.item(f"{'told' if need.told else 'not told'}: {need.kind} {need.what}{cost}")
