@@ -102,7 +102,7 @@ def bars(id: str, title: str, items: Sequence[Bar], *, unit: str, what: str = ""
         title=title,
         unit=unit,
         svg=_svg(title, [f"{item.label} {item.shown}" for item in items], len(items) * _ROW + 4, lines),
-        columns=[what or "Name", (unit.capitalize() or "Value", "right")],
+        columns=[what or "Name", (_sentence(unit) or "Value", "right")],
         rows=[[item.label, item.shown] for item in items],
     )
 
@@ -151,7 +151,7 @@ def columns(
             lines.append(_text(middle, y - 6, write(sums[number]), "strong", edge=True))
         if number % -(-len(stacks) // _MOST_LABELS) == 0:
             lines.append(_text(middle, HEIGHT - 5, stack.label, "faint", edge=True))
-    names = list(series) or [unit.capitalize() or "Value"]
+    names = list(series) or [_sentence(unit) or "Value"]
     return Chart(
         id=id,
         title=title,
@@ -208,7 +208,7 @@ def heat(id: str, title: str, days: Mapping[date, int], *, unit: str, until: dat
         svg=Markup('<div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div>').format(
             title, _svg(title, [f"at most {busiest} {unit} a day"], _heat_y(7), lines, width=f"{width}px")
         ),
-        columns=["Day", (unit.capitalize(), "right")],
+        columns=["Day", (_sentence(unit), "right")],
         rows=[[day.isoformat(), f"{days[day]:,}"] for day in busy],
     )
 
@@ -274,6 +274,10 @@ def spark(values: Sequence[float], label: str) -> Markup:
 
 def _rate(item: Rate) -> str:
     return f"{item.value:.0%} ({item.low:.0%} to {item.high:.0%}), n = {item.n:,}"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _heat_y(row: int) -> int:
