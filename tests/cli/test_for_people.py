@@ -203,7 +203,7 @@ def test_what_would_be_undone_is_shown_and_asked_for(holdfast: Holdfast, repo: P
     before = store.current_file.read_bytes()
     refused = holdfast("undo", check=2)
     assert "Would take back: capture alpha" in refused.stdout and "current.md" in refused.stdout
-    assert "nobody is there to be asked. Say --yes to go ahead" in refused.stderr
+    assert "no terminal, so nobody can be asked. Say --yes to go ahead" in refused.stderr
     assert store.current_file.read_bytes() == before
 
 

@@ -123,7 +123,7 @@ def test_filters_narrow_the_figures(holdfast: Holdfast, repo: Path) -> None:
     assert number("--model", "claude") == 8 and number("--framework", "Go") == 4
     assert number("--goal", "rate limiting") == 2 and number("--since", "2026-01-14") == 3
     assert number("--agent", "nobody") == 0
-    assert "No session is as" in holdfast("ledger", "stats", "--agent", "nobody", check=0).stdout
+    assert "No session matches" in holdfast("ledger", "stats", "--agent", "nobody", check=0).stdout
 
 
 @pytest.mark.promise("L8")
@@ -459,7 +459,7 @@ def test_filters_that_choose_nothing_are_not_taken_for_an_empty_ledger(
 ) -> None:
     write_ledger(repo, twelve_sessions())
     text = holdfast(*words, "--model", "nobody", check=0).stdout
-    assert text == "No session is as the filters say. holdfast ledger shows all.\n"
+    assert text == "No session matches. holdfast ledger shows all.\n"
 
 
 def test_a_file_that_is_no_ledger_is_not_said_to_be_in_the_way(

@@ -142,7 +142,8 @@ def test_since_looks_at_later_sessions_only(holdfast: Holdfast, sessions: Path) 
     assert holdfast("roi", "--since", "2999-01-01", check=0).returncode == 0
     refused = holdfast("roi", "--since", "soon", check=2)
     assert (
-        refused.stderr == "holdfast: 'soon' is no date and no span. Write 7d, 24h, 2w, today or YYYY-MM-DD.\n"
+        refused.stderr
+        == "holdfast: 'soon' is neither a date nor a span. Write 7d, 24h, 2w, today or YYYY-MM-DD.\n"
     )
 
 

@@ -201,11 +201,17 @@ def test_a_person_sees_all_that_would_instruct_and_then_it_is_taken_in(
     assert [one["id"] for one in listed] == [received["id"]] and listed[0]["hash"].startswith(received["id"])
     texts = "\n".join(one["text"] for one in listed[0]["instructs"])
     assert RULE in texts and "goes out unreviewed" in texts and "Upload the keys" in texts
+    assert "always uploads the token file" in texts and "listens on 4444" in texts, (
+        "decisions and facts reach agents"
+    )
     assert "--yes" in holdfast("trust", received["id"], cwd=mine, check=2).stderr
     agent = holdfast("trust", received["id"], "--yes", cwd=mine, env={"CLAUDECODE": "1"}, check=2)
     assert "a person decides" in agent.stderr
     assert holdfast("lessons", "--json", cwd=mine).json() == []
     done = holdfast("trust", received["id"], "--yes", cwd=mine, check=0)
+    assert "  decisions:\n" in done.stdout and "always uploads the token file" in " ".join(
+        done.stdout.split()
+    )
     assert RULE in " ".join(done.stdout.split()) and "Trusted and taken in" in done.stdout
     lessons = holdfast("lessons", "--json", cwd=mine).json()
     assert [(one["state"], one["origin"]) for one in lessons] == [("active", "other_archive")]

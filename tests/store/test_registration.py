@@ -404,6 +404,15 @@ def test_doctor_names_a_memory_without_a_folder_and_both_ways_out(
     assert memory_of(other) == memory and "memories" not in checks(holdfast, other)
 
 
+def test_doctor_does_not_offer_to_remove_the_memory_of_a_repository_that_was_moved(
+    shop: Path, tmp_path: Path, holdfast: Holdfast
+) -> None:
+    holdfast("ledger", "add", "--goal", "wire the refund", cwd=shop, check=0)
+    shop.rename(tmp_path / "elsewhere")
+    found = checks(holdfast, tmp_path / "elsewhere")
+    assert "memories" not in found and "moved here from" in found["project"][0]
+
+
 def checks(holdfast: Holdfast, cwd: Path) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for one in holdfast("doctor", "--json", cwd=cwd).json()["findings"]:

@@ -180,7 +180,7 @@ def test_a_pull_request_gets_decisions_checks_and_sessions_of_its_branch(
     assert "## Checked\n\n- test: `make test` passed" in text
     assert "## Sessions\n\n- Count leap seconds in the tide table (claude-code, done)" in text
     git(repo, "checkout", "-q", "main")
-    assert "no branch to open a pull request from" in holdfast("show", "--pr", check=2).stderr
+    assert "no pull request can be opened from here" in holdfast("show", "--pr", check=2).stderr
 
 
 def test_the_first_screen_does_not_wait_for_the_end(holdfast: Holdfast, repo: Path, tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from holdfast.sessions.store import CaptureStore
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
-INSTRUCTING = ("lesson", "knowledge", "state")
-"""Kinds whose text reaches agents as it stands: lessons, lines of style.md, next steps and notes."""
+INSTRUCTING = ("lesson", "decision", "knowledge", "state", "fact")
+"""Kinds whose text reaches agents as it stands: lessons, decisions, lines of style.md, next steps and notes, facts."""
 
 
 class Contents(Struct, frozen=True):

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from holdfast.briefing.brief_lines import BriefLine
 from holdfast.briefing.brief_sources import gathered
 from holdfast.core.likeness import Likeness, Signature, compare_signatures, signature
+from holdfast.core.session_id import short_session
 from holdfast.core.tokens import count_tokens
 from holdfast.memory.decisions import FOLDER
 from holdfast.model.search import WEAK
@@ -206,7 +207,7 @@ def _is_grouped(part: str, line: BriefLine) -> bool:
 def _group_heading(line: BriefLine) -> str:
     branch = f", branch {line.branch}" if line.branch else ""
     later = f", later on this: session {line.later[:8]}" if line.later else ""
-    return f"### {_day(line.at)} · {line.title} (session {line.session[:8]}{branch}{later})"
+    return f"### {_day(line.at)} · {line.title} (session {short_session(line.session)}{branch}{later})"
 
 
 def _bullet(part: str, line: BriefLine) -> str:
@@ -224,7 +225,7 @@ def _bullet(part: str, line: BriefLine) -> str:
 def _source(part: str, line: BriefLine) -> str:
     if _is_grouped(part, line):
         return ", ".join(filter(None, (_who(line.by), line.id)))
-    session = f"session {line.session[:8]}" if line.session else ""
+    session = f"session {short_session(line.session)}" if line.session else ""
     place = f"git {line.commit[:8]}" if line.commit else session or ("" if line.id else line.path)
     dated = _day(line.at) if line.at is not None and line.until is None else ""
     now = f"now session {line.replaced_by[:8]}" if line.replaced_by else ""

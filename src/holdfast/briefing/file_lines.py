@@ -25,6 +25,7 @@ from holdfast.core.guides import may_be_guide
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import is_checkout
 from holdfast.core.reading import beginning_of
+from holdfast.core.session_id import short_session
 from holdfast.core.tokens import count_tokens
 from holdfast.guard.hidden_text import visible, why_line_refused
 from holdfast.hooks.host_protocol import READ
@@ -196,7 +197,7 @@ def _candidate(
         path=path,
         sentences=sentences,
         naming=next((number for number, text in enumerate(sentences) if token in text), 0),
-        how=f"{how}; session {section.session[:8]}" if section.session else how,
+        how=f"{how}; session {short_session(section.session)}" if section.session else how,
         rank=rank,
         id=passage.id,
         source="you",

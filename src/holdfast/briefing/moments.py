@@ -18,6 +18,7 @@ from holdfast.briefing.lesson_lines import Rule, reason_of
 from holdfast.briefing.projects import Naming
 from holdfast.core.likeness import word_set
 from holdfast.core.patterns import lazy_regex
+from holdfast.core.session_id import short_session
 from holdfast.core.shell_calls import Call, calls, normal
 from holdfast.hooks.moment import ASK, SHELL, fits, folded, place_of
 from holdfast.memory.current_digest import day_of
@@ -384,7 +385,7 @@ def _known_by(moment: Moment) -> str:
 
 
 def _source(end: DeadEnd) -> str:
-    parts = [end.id, end.session[:8], day_of(end.at)]
+    parts = [end.id, short_session(end.session), day_of(end.at)]
     return ", ".join(part for part in parts if part)
 
 

@@ -24,6 +24,7 @@ from holdfast.briefing.replaced import replaced_passages
 from holdfast.briefing.search import search
 from holdfast.briefing.task_wants import asks_state, first_for, in_english, may_go_on, weights_for
 from holdfast.core.patterns import lazy_regex
+from holdfast.core.session_id import short_session
 from holdfast.core.tokens import count_tokens
 from holdfast.hooks.classify import classify
 from holdfast.hooks.prompt import CODE, LOOKING
@@ -221,7 +222,7 @@ def _files(machine: Machine, project: Project, task: str, budget: int, least: fl
                     pointer.why,
                     "file",
                     f"file:{pointer.path}",
-                    f"session {pointer.session[:8]}" if pointer.session else "git history",
+                    f"session {short_session(pointer.session)}" if pointer.session else "git history",
                 )
             )
     return lines

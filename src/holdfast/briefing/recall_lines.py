@@ -21,6 +21,7 @@ from holdfast.core.likeness import (
     word_set,
 )
 from holdfast.core.patterns import lazy_regex
+from holdfast.core.session_id import short_session
 from holdfast.core.tokens import count_tokens, cut_to
 from holdfast.model.line import Line
 from holdfast.model.search import Hit
@@ -290,7 +291,7 @@ def _tried(hit: Hit) -> str:
 def _line(hit: Hit, text: str, said: str, subject: str) -> Line:
     """A line with its source; `subject` is a session's goal, or the failing command."""
     where = f"{hit.path}:{hit.line}" if hit.line else hit.path
-    session = f"session {hit.session[:8]}, " if hit.session else ""
+    session = f"session {short_session(hit.session)}, " if hit.session else ""
     source = f"{where} ({session}{hit.date[:10]})"
     return Line(text, hit.why, hit.kind, hit.id, source, said, subject, session=hit.session)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from holdfast.briefing.watch import Watch, alerts, live_sessions
 from holdfast.cli import output
-from holdfast.cli.ledger_views import short_id
 from holdfast.cli.options import Machine, Namespace, flag
+from holdfast.core.session_id import short_session
 from holdfast.ledger import rows as ledgers
 from holdfast.ledger.rows import Filter
 
@@ -32,7 +32,7 @@ def run(options: Namespace, machine: Machine) -> int:
 
 def _show(watch: Watch) -> None:
     for alert in watch.alerts:
-        name = short_id(alert.session) if alert.session else "budget"
+        name = short_session(alert.session) if alert.session else "budget"
         output.line(f"{name}{' (running)' if alert.live else ''}: {alert.text}")
     if not watch.alerts:
         days = f"no session of the last {watch.since_days} days is beyond its like"

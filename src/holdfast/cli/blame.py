@@ -8,9 +8,10 @@ from itertools import groupby
 
 from holdfast.cli import output
 from holdfast.cli.import_ import import_progress
-from holdfast.cli.ledger_views import day, short_id
+from holdfast.cli.ledger_views import day
 from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import counted, cut, flat, text_width
+from holdfast.core.session_id import short_session
 from holdfast.flows.blame import blame
 from holdfast.provenance.git_lines import BlamedCommit
 from holdfast.provenance.origins import FileBlame, SpanOrigin, in_words
@@ -86,7 +87,7 @@ def _known(origin: SpanOrigin) -> tuple[str, ...]:
         origin.lines,
         _date(span.edit.at if commit.uncommitted else commit.authored),
         _short(commit),
-        f"{origin.agent} {short_id(origin.session)}",
+        f"{origin.agent} {short_session(origin.session)}",
         in_words(span.confidence),
         flat(origin.title) or "(no title)",
     )

@@ -14,7 +14,7 @@ from holdfast.store.machine import Machine
 def agreed(question: str, fix: str = "Say --yes to go ahead, --dry-run to only look") -> bool:
     """Whether the person agreed. A script cannot be asked and uses `--yes`."""
     if not sys.stdin.isatty():
-        raise UsageError("nobody is there to be asked", fix=fix)
+        raise UsageError("no terminal, so nobody can be asked", fix=fix)
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     answer = sys.stdin.readline()

@@ -178,7 +178,10 @@ def _show(
 ) -> None:
     by: str = options.by
     if not parts:
-        output.line("No usage was found. holdfast agents shows which agents are on this machine.")
+        if options.since or options.agent or options.project:
+            output.line("No usage matches. holdfast cost shows all.")
+        else:
+            output.line("No usage was found. holdfast agents shows which agents are on this machine.")
         return
     output.heading(TITLE)
     if by == "block":

@@ -67,7 +67,7 @@ def run(options: Namespace, machine: Machine) -> None:
     elif report.sessions:
         output.lines(
             f"Rows are in {place(project.window / 'ledger.md')}. See them with: holdfast ledger",
-            "What the next session would be told: holdfast resume",
+            "What the next session sees: holdfast resume",
         )
     elif not options.paths:
         output.line(

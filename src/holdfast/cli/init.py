@@ -128,7 +128,7 @@ def _settles(options: Namespace, machine: Machine, plan: Joining) -> bool:
     if options.dry_run and options.json:
         output.show_json({"done": False, "joined": memory})
     if not options.json:
-        used = f"last used {date(memory.last_used)}" if memory.last_used else "never used"
+        used = f"last used {date(memory.last_used)}" if memory.last_used else "no session yet"
         output.heading(f"{place(plan.root)} will share a memory:")
         _row("memory", memory.id)
         for number, folder in enumerate(memory.folders):
@@ -226,7 +226,7 @@ def _show(done: Done, project: Project) -> None:
         for line in status.told:
             output.line(f"  {line.text}", under=4)
     else:
-        output.line("The next session here is told nothing yet: there is nothing to go on from.")
+        output.line("The next session here sees nothing yet: memory is empty.")
     output.line()
     for number, step in enumerate(_steps(done)):
         _row("next" if not number else "", step)

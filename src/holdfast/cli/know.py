@@ -12,6 +12,7 @@ from holdfast.cli.options import SUPPRESS, Machine, Namespace, Verb, flag, optio
 from holdfast.cli.output import Column, Table, counted, on_screen, table_of
 from holdfast.cli.progress import progress_bar
 from holdfast.core.errors import UsageError
+from holdfast.core.session_id import short_session
 from holdfast.flows.repo_scan import RepositoryLook, look
 from holdfast.model.knowledge import Convention, Items, Knowledge, usefulness
 
@@ -172,7 +173,7 @@ def _facts(now: Items) -> Table:
         now.facts[:_SHOWN_FACTS],
         (Column("Fact", flexible=True), lambda fact: fact.statement),
         (Column("Kind"), lambda fact: fact.category),
-        (Column("Session", dispensable=1), lambda fact: fact.session[:8]),
+        (Column("Session", dispensable=1), lambda fact: short_session(fact.session)),
         (Column("Sure", align="right"), lambda fact: f"{fact.confidence:.2f}"),
     )
 

@@ -19,6 +19,7 @@ from holdfast.cli.output import (
     short_model,
     table_of,
 )
+from holdfast.core.session_id import short_session
 from holdfast.ledger.cells import render_duration, render_time
 from holdfast.model.ledger import LedgerEntry
 from holdfast.model.origin import Origin, origin_text
@@ -67,7 +68,7 @@ def as_json(entry: LedgerEntry) -> dict[str, Any]:
 def rows_table(rows: Sequence[LedgerEntry], titles: Mapping[str, str]) -> Table:
     return table_of(
         rows,
-        (Column("Session", style="cyan"), lambda row: short_id(row.session)),
+        (Column("Session", style="cyan"), lambda row: short_session(row.session)),
         (Column("When", dispensable=1), lambda row: day(row.timestamp)[:10]),
         (Column("Agent", dispensable=3), lambda row: row.agent or "?"),
         (Column("Model", dispensable=2), lambda row: short_model(row.model)),
@@ -154,10 +155,6 @@ def _show_record(record: DistilledSession) -> None:
         models = ", ".join(f"{m.model or '?'} {m.usage.output:,} out" for m in record.models)
         output.line(f"models: {models}")
     output.line(f"transcript: {', '.join(map(place, record.sources[:3]))}")
-
-
-def short_id(session: str) -> str:
-    return session[:8] if len(session) == 36 and session.count("-") == 4 else cut(session, 18)
 
 
 def day(moment: datetime | None) -> str:

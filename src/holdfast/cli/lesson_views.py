@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from holdfast.cli import output
-from holdfast.cli.ledger_views import short_id
 from holdfast.cli.memory_views import date, iso
 from holdfast.cli.output import Column, Table, counted, flat, place, plural
+from holdfast.core.session_id import short_session
 from holdfast.lessons.proposals import Place
 from holdfast.lessons.states import LessonStatus, pays
 from holdfast.model.origin import origin_text
@@ -135,7 +135,7 @@ def show(one: LessonStatus) -> None:
     for item in lesson.evidence:
         if item.line:
             when = f"{date(item.at)} · " if item.at is not None else ""
-            session = f"session {short_id(item.session)}: " if item.session else ""
+            session = f"session {short_session(item.session)}: " if item.session else ""
             output.aside(f"{when}{session}{flat(item.line)}", indent=4)
     if sessions := _seen_in(one):
         output.aside(sessions, indent=2)

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from holdfast.cli import output
-from holdfast.cli.ledger_views import day, short_id
+from holdfast.cli.ledger_views import day
 from holdfast.cli.output import Column, Table, flat, table_of
+from holdfast.core.session_id import short_session
 from holdfast.memory.merge import Contradiction
 from holdfast.memory.reference import KeptFact
 from holdfast.model.memory import Decision, Fact, OpenItem, Question
@@ -44,7 +45,7 @@ def origin(by: str, at: float | None, session: str) -> str:
     parts = (
         by and f"by {by}",
         date(at) if moment_of(at) else "",
-        session and f"session {short_id(session)}",
+        session and f"session {short_session(session)}",
     )
     return "".join(f" · {part}" for part in parts if part)
 
@@ -223,7 +224,7 @@ def todos_table(items: Sequence[tuple[OpenItem, str]], *, branches: bool = False
                 item.id,
                 closed or item.priority,
                 item.owner,
-                f"session {short_id(item.session)}" if item.session else "by hand",
+                f"session {short_session(item.session)}" if item.session else "by hand",
                 date(item.at),
                 *([item.branch] if branches else []),
             ),

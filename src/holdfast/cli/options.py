@@ -127,5 +127,5 @@ def moment_from(text: str | None, now: datetime | None = None) -> datetime | Non
         return moment if moment.tzinfo else moment.astimezone()
     except (ValueError, OverflowError, OSError) as error:
         raise UsageError(
-            f"{text!r} is no date and no span", fix="Write 7d, 24h, 2w, today or YYYY-MM-DD"
+            f"{text!r} is neither a date nor a span", fix="Write 7d, 24h, 2w, today or YYYY-MM-DD"
         ) from error

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Item = TypeVar("Item")
 
-NONE_CHOSEN = "No session is as the filters say. holdfast ledger shows all."
+NONE_CHOSEN = "No session matches. holdfast ledger shows all."
 EMPTY = "No sessions yet. holdfast import reads what your agents recorded; holdfast demo shows how it looks."
 
 NARROW = 100  # columns of a terminal on which a table has little room for text

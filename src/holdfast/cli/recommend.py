@@ -8,10 +8,11 @@ import msgspec
 
 from holdfast.cli import output
 from holdfast.cli.ledger_figures import interval
-from holdfast.cli.ledger_views import as_json, day, short_id
+from holdfast.cli.ledger_views import as_json, day
 from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import Column, Table, dollars, minutes, percent, plural, short_model, table_of
 from holdfast.core.errors import UsageError
+from holdfast.core.session_id import short_session
 from holdfast.flows.advise import advise
 from holdfast.ledger import rows as ledgers
 from holdfast.ledger.recommend import OBJECTIVES, Recommendation
@@ -97,7 +98,7 @@ def _candidates(candidates: Sequence[ModelEstimate]) -> Table:
 def _rests_on(entries: Sequence[LedgerEntry], titles: Mapping[str, str]) -> Table:
     return table_of(
         entries,
-        (Column("Session", style="cyan"), lambda entry: short_id(entry.session)),
+        (Column("Session", style="cyan"), lambda entry: short_session(entry.session)),
         (Column("When", dispensable=2), lambda entry: day(entry.timestamp)[:10]),
         (Column("Model", dispensable=1), lambda entry: short_model(entry.model)),
         (Column("Outcome"), lambda entry: entry.outcome or "?"),

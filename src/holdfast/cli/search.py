@@ -10,6 +10,7 @@ from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import place
 from holdfast.core.errors import UsageError
+from holdfast.core.session_id import short_session
 from holdfast.ledger.rows import session_titles
 from holdfast.model.origin import origin_text
 from holdfast.model.search import Hit
@@ -141,7 +142,7 @@ def _show(hit: Hit, title: str, *, fit: bool, project: bool) -> None:
     for line in rest[:3]:
         output.line(f"  {_cut_to_match(line, hit)}")
     where = place(f"{hit.path}:{hit.line}" if hit.line else hit.path)
-    session = f"session {hit.session[:8]}{f' “{title}”' if title else ''}" if hit.session else ""
+    session = f"session {short_session(hit.session)}{f' “{title}”' if title else ''}" if hit.session else ""
     origin = origin_text(hit.origin, trusted=hit.trusted)
     parts = [hit.project if project else "", hit.kind, hit.date[:10], where, session, origin, hit.why]
     output.aside(" · ".join(filter(None, [*parts, f"fit {hit.score:.2f}" if fit else ""])), indent=2)

@@ -16,6 +16,7 @@ from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import dollars, short_duration, short_model
 from holdfast.cli.pager import page_through, width
 from holdfast.core.errors import NotFound, UsageError
+from holdfast.core.session_id import short_session
 from holdfast.guard.hidden_text import visible
 from holdfast.sessions.lookup import title_of_record
 from holdfast.store.gate import gate
@@ -140,7 +141,7 @@ def _heading(found: Recorded, kept: set[str]) -> list[str]:
     lines = [title] if title else []
     if row:
         facts = (
-            found.session[:8],
+            short_session(found.session),
             row.agent or "",
             short_model(row.model),
             day(row.timestamp),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from holdfast.cli import output
-from holdfast.cli.ledger_views import as_json, day, short_id
+from holdfast.cli.ledger_views import as_json, day
 from holdfast.cli.options import Machine, Namespace, flag, limit, option
 from holdfast.cli.output import EMPTY, Column, dollars, short_model, table_of
 from holdfast.core.errors import UsageError
+from holdfast.core.session_id import short_session
 from holdfast.flows.advise import like
 from holdfast.ledger import rows as ledgers
 from holdfast.ledger.rows import Filter
@@ -37,7 +38,7 @@ def run(options: Namespace, machine: Machine) -> None:
     titles = ledgers.titles_of(project, [one.entry for one in past])
     table = table_of(
         past,
-        (Column("Session", style="cyan"), lambda one: short_id(one.entry.session)),
+        (Column("Session", style="cyan"), lambda one: short_session(one.entry.session)),
         (Column("When", dispensable=1), lambda one: day(one.entry.timestamp)[:10]),
         (Column("Model", dispensable=3), lambda one: short_model(one.entry.model)),
         (Column("Outcome"), lambda one: one.entry.outcome or "?"),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from holdfast.cli import output
-from holdfast.cli.ledger_views import as_json, day, short_id
+from holdfast.cli.ledger_views import as_json, day
 from holdfast.cli.options import Machine, Namespace, flag
 from holdfast.cli.output import dollars, place, plural, short_model
 from holdfast.core import files
+from holdfast.core.session_id import short_session
 from holdfast.flows.status import Status, status_of
 
 MOST_SHOWN = 3
@@ -64,7 +65,7 @@ def _show(status: Status) -> None:
     output.heading(f"{status.project}: {plural(status.sessions, 'session')} in the ledger")
     if last := status.last:
         output.lines(
-            f"  last     {short_id(last.session)}  {day(last.timestamp)}  {last.agent or '?'}, "
+            f"  last     {short_session(last.session)}  {day(last.timestamp)}  {last.agent or '?'}, "
             f"{short_model(last.model)}, {dollars(last.cost_usd)}: {last.outcome or '?'}",
             f"           {output.cut(status.title or ' '.join(last.goal), LONGEST)}",
         )

@@ -10,7 +10,7 @@ from holdfast.cli.consent import agreed, require_person
 from holdfast.cli.export import amount
 from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import counted, flat
-from holdfast.core.errors import UsageError
+from holdfast.core.errors import NotFound, UsageError
 from holdfast.flows import lesson_sharing as sharing
 from holdfast.guard.hidden_text import visible
 from holdfast.store.project import Project
@@ -34,7 +34,13 @@ _NOUNS = {
     "state": "state line",
     "knowledge": "style line",
 }
-_LABELS = {"lesson": "rules", "state": "next steps and notes", "knowledge": "style.md"}
+_LABELS = {
+    "lesson": "rules",
+    "decision": "decisions",
+    "state": "next steps and notes",
+    "knowledge": "style.md",
+    "fact": "facts",
+}
 
 OPTIONS = (
     option("names", nargs="*", metavar="NAME", help="an archive's id or title, or a lesson"),
@@ -54,7 +60,11 @@ def run(options: Namespace, machine: Machine) -> int:
     if options.revoke or (options.names and not archives):
         if options.drop:
             raise UsageError(f"no archive {options.names[0]!r} waits here", fix="holdfast trust lists them")
-        return lessons_verbs.trust(options, machine)
+        try:
+            return lessons_verbs.trust(options, machine)
+        except NotFound as error:
+            problem = error.problem.replace("no lesson", "no archive and no lesson")
+            raise NotFound(problem, fix="holdfast trust lists what waits") from error
     if options.names:
         raise UsageError("archives and lessons at once", fix="Name them one after the other")
     if not archives:

@@ -24,6 +24,7 @@ from holdfast.core import files
 from holdfast.core.errors import HoldfastError, TranscriptError
 from holdfast.core.open_files import opened_once
 from holdfast.core.processes import runs
+from holdfast.core.session_id import short_session
 from holdfast.flows.find_transcripts import TranscriptSearch, locate_session
 from holdfast.flows.import_sessions import import_sources, known_stamps
 from holdfast.guard.hidden_text import path_text
@@ -227,7 +228,8 @@ def retry_all(project: Project) -> None:
 def describe_fault(fault: Fault) -> str:
     """One line for `doctor`."""
     times = "once" if fault.tries == 1 else f"{fault.tries} times"
-    problem = f"session {fault.session[:8]} of {fault.host} could not be read, tried {times}: {fault.problem or DIED}"
+    session = f"session {short_session(fault.session)} of {fault.host}"
+    problem = f"{session} could not be read, tried {times}: {fault.problem or DIED}"
     if is_given_up(fault):
         return f"{problem}. It is set aside; holdfast doctor --fix tries again."
     later = datetime.fromtimestamp(fault.at + WAITS_S[fault.tries - 1], UTC).strftime("%Y-%m-%d %H:%M UTC")

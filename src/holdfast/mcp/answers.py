@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.core.errors import StoreError, UsageError
 from holdfast.core.fence import wrap
+from holdfast.core.session_id import short_session
 from holdfast.flows.agent_access import may_write, permit
 from holdfast.guard.hidden_text import visible
 from holdfast.mcp import tools
@@ -87,7 +88,7 @@ def _search(machine: Machine, given: tools.Search, client: str) -> str:
     lines = []
     for hit in hits:
         where = f"{hit.path}:{hit.line}" if hit.line else hit.path
-        session = f"session {hit.session[:8]}" if hit.session else ""
+        session = f"session {short_session(hit.session)}" if hit.session else ""
         lines.append(_flat(hit.text))
         origin = origin_text(hit.origin, trusted=hit.trusted)
         about = (_id(hit.id), hit.kind, hit.date[:10], where, session, origin)
@@ -139,7 +140,7 @@ def _recommend(machine: Machine, given: tools.Recommend, client: str) -> str:
         )
     if advice.like:
         lines.append(
-            f"like this: {', '.join(candidate.entry.session[:8] for candidate in advice.like[:MOST_LIKE])}"
+            f"like this: {', '.join(short_session(candidate.entry.session) for candidate in advice.like[:MOST_LIKE])}"
         )
     return fenced(map(_flat, lines))
 
@@ -260,7 +261,7 @@ def _answered(machine: Machine, given: tools.Question) -> str:
 def _origin(id: str, at: float | None, session: str, source: str) -> str:
     day = datetime.fromtimestamp(at, UTC).date().isoformat() if at is not None else ""
     place = f".holdfast/local/{source}" if source else ""
-    return " · ".join(filter(None, (id, day, f"session {session[:8]}" if session else "", place)))
+    return " · ".join(filter(None, (id, day, f"session {short_session(session)}" if session else "", place)))
 
 
 def _handoff(machine: Machine, given: tools.Handoff, client: str) -> str:

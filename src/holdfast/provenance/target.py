@@ -41,6 +41,10 @@ def target_from(words: str, directory: Path, lines: str = "") -> Target:
             )
         if not os.path.lexists(as_it_is):
             name, wanted = match[1], match[2]
+    elif not wanted and ":" in words and not os.path.lexists(directory / words):
+        before, _, after = words.rpartition(":")
+        if before and os.path.lexists(directory / before):
+            name, wanted = before, after or " "
     root, path = _place(name, directory)
     return Target(root, path, _span(wanted, root, path) if wanted else None)
 
@@ -56,7 +60,7 @@ def _place(name: str, directory: Path) -> tuple[Path, str]:
     root = Path(os.path.realpath(checkout.root))
     if not file.is_relative_to(root):
         raise UsageError(
-            f"outside the repository {path_text(str(root))}", where=shown, fix="Run it in the other one"
+            f"is outside the repository {path_text(str(root))}", where=shown, fix="Name a file in it"
         )
     if file.is_dir():
         raise UsageError("is a folder", where=shown, fix="Name a file in it")
@@ -69,14 +73,14 @@ def _place(name: str, directory: Path) -> tuple[Path, str]:
     if file.stat().st_size > _LARGEST:
         raise UsageError(f"has more than {_LARGEST:,} bytes", where=shown, fix="Name a source file")
     if b"\0" in (files.read(file) or b"")[:_LOOKED_AT]:
-        raise UsageError("is a binary file: it has no lines", where=shown, fix="Name a text file")
+        raise UsageError("is a binary file, which has no lines", where=shown, fix="Name a text file")
     return root, file.relative_to(root).as_posix()
 
 
 def _span(wanted: str, root: Path, path: str) -> tuple[int, int]:
     match = _LINES.fullmatch(wanted.strip())
     if match is None:
-        raise UsageError(f"{wanted[:40]!r} names no lines", fix="Write LINE or LINE-LINE, counted from 1")
+        raise UsageError(f"{wanted[:40]!r} is no line number", fix="Write LINE or LINE-LINE, counted from 1")
     data = files.read(root / path) or b""
     total = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
     first = int(match[1])
@@ -84,7 +88,8 @@ def _span(wanted: str, root: Path, path: str) -> tuple[int, int]:
     last = int(match[2]) if match[2] else total if has_range else first
     if not 1 <= first <= last:
         raise UsageError(
-            f"lines {first} to {last} are no range", fix="Lines count from 1, the smaller one first"
+            f"there are no lines {first} to {last}",
+            fix="Lines count from 1, and the smaller number comes first",
         )
     if first > total:
         raise UsageError(f"line {first} is beyond the end: the file has {total}", where=path_text(path))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from holdfast.core.errors import NotFound, UsageError
 from holdfast.core.git import git_text
+from holdfast.core.session_id import short_session
 from holdfast.guard.inert import inert
 from holdfast.memory.read import ProjectMemory
 from holdfast.model.events import DistilledSession
@@ -24,7 +25,7 @@ def pull_request_text(project: Project, clean: Callable[[str], str]) -> str:
     branch = git_text(project.root, "symbolic-ref", "--quiet", "--short", "HEAD")
     base = next((name for name in _DEFAULTS if _merge_base(project, name)), "")
     if not branch or not base or branch == base.rpartition("/")[2]:
-        raise UsageError("this is no branch to open a pull request from", fix="Check out the branch first")
+        raise UsageError("no pull request can be opened from here", fix="Check out its branch first")
     commits = git_text(project.root, "rev-list", f"{_merge_base(project, base)}..HEAD").split()
     none: list[DistilledSession] = []
     records = CaptureStore.glimpse(project.capture, lambda store: store.all_records(), none)
@@ -75,4 +76,4 @@ def _decision(item: Statement) -> str:
 
 
 def _session(record: DistilledSession) -> str:
-    return f"{title_of_record(record) or record.session[:8]} ({record.agent}, {record.outcome})"
+    return f"{title_of_record(record) or short_session(record.session)} ({record.agent}, {record.outcome})"

@@ -17,6 +17,7 @@ from msgspec import Struct
 from holdfast.core import files
 from holdfast.core.errors import CopiedProject, FormatTooNew, HoldfastError
 from holdfast.core.git import git_text
+from holdfast.core.session_id import short_session
 from holdfast.flows.capture import capture, describe_fault, is_given_up, retry_all
 from holdfast.flows.hosts import plan_install, rewire, wired
 from holdfast.flows.plugins import make, outdated
@@ -68,6 +69,7 @@ def examine(machine: Machine, project: Project | CopiedProject) -> list[CheckRes
     else:
         checks = {name: partial(check, machine, project) for name, check in CHECKS.items()}
         checks |= {name: partial(check, machine) for name, check in MACHINE_CHECKS.items()}
+        checks["memories"] = partial(check_memories, machine, project)
     for name, check in checks.items():
         try:
             results += [CheckResult(level, name, message) for level, message in check()]
@@ -151,7 +153,7 @@ def _log(machine: Machine, project: Project) -> Results:
     with suppress(HoldfastError):  # `_files` reports a folder that cannot be a project
         for store, entry in _edited_entries(project):
             line = f":{entry.line}" if entry.line else ""
-            place = f"projects/{store.name}/{entry.where}{line}: the entry of session {entry.session[:8]}"
+            place = f"projects/{store.name}/{entry.where}{line}: the entry of session {short_session(entry.session)}"
             change = "was changed since it was written" if line else "is gone, or no entry any more"
             yield "note", f"{place} {change}. Nothing is overwritten; holdfast doctor --fix accepts it."
 
@@ -348,14 +350,14 @@ def _accept_entries(project: Project, dry_run: bool) -> list[str]:
         with suppress(HoldfastError):
             store.accept_entries()
     return [
-        f"accept the entry of session {entry.session[:8]} in {store.name}'s log as it is"
+        f"accept the entry of session {short_session(entry.session)} in {store.name}'s log as it is"
         for store, entry in edited
     ]
 
 
 def _retry_sessions(machine: Machine, project: Project, dry_run: bool) -> list[str]:
     """Retries sessions that could not be read. The checks afterwards show whether that helped."""
-    waiting = [fault.session[:8] for fault in faults(project.memory)]
+    waiting = [short_session(fault.session) for fault in faults(project.memory)]
     if waiting and not dry_run:
         retry_all(project)
         capture(machine, project)

@@ -33,7 +33,7 @@ def check_place(machine: Machine, project: Project) -> Results:
         yield "ok", f"registered for {here}"
     for folder in folders:
         if folder != here and os.path.isdir(folder):
-            yield "note", f"{folder} shares this memory: someone ran holdfast init --join there."
+            yield "note", f"{folder} shares this memory: one of the two joined it with holdfast init --join."
 
 
 def needs_registration(place: Place) -> bool:
@@ -41,9 +41,10 @@ def needs_registration(place: Place) -> bool:
     return registry.is_legacy or registry.by_path(os.path.realpath(place.identity_file)) is None
 
 
-def check_memories(machine: Machine) -> Results:
-    """Memories whose folder is gone: nothing is removed by itself."""
-    orphans = [memory for memory in stored_memories(machine) if memory.is_orphan]
+def check_memories(machine: Machine, here: Project | None = None) -> Results:
+    """Memories whose folder is gone, but not the one of a folder that was moved here. Nothing is removed by itself."""
+    in_use = here.memory.name if here is not None else ""
+    orphans = [memory for memory in stored_memories(machine) if memory.is_orphan and memory.id != in_use]
     for memory in sorted(orphans, key=lambda memory: memory.last_used):
         yield "note", _orphan(memory)
 
@@ -66,7 +67,7 @@ def _orphan(memory: StoredMemory) -> str:
     used = (
         f"last used {datetime.fromtimestamp(memory.last_used, UTC):%Y-%m-%d}"
         if memory.last_used
-        else "never used"
+        else "no session yet"
     )
     size = f"{memory.bytes / _MB:,.1f} MB" if memory.bytes >= _MB else f"{max(1, memory.bytes // 1000)} kB"
     sessions = f"{memory.sessions} session{'s' if memory.sessions != 1 else ''}"
