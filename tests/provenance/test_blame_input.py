@@ -84,6 +84,18 @@ def test_the_answer_reads_well(history: History) -> None:
     assert shown[-1] == "7 of 8 lines from 1 recorded session."
 
 
+def test_a_request_is_said_once_and_a_plan_by_its_heading(history: History) -> None:
+    plan = "Implement the following plan:\n\n# Plan: Taxes of an order\n\n## Context\n\nOrders have no taxes."
+    before, after = code("tax"), code("duty")
+    history.session("a", (60, "rate.py", before), (70, "rate.py", after), prompt=plan)
+    history.put("rate.py", f"{before}# by hand, and long enough to tell\n{after}")
+    history.commit(600, "Compute what customs wants")
+    shown = history.holdfast("blame", "rate.py", check=0).stdout
+    assert shown.count("claude-code aaaaaaaa") == 2
+    assert "Implement the following plan" not in shown and shown.count("Taxes of an order") <= 2
+    assert shown.count("asked:") <= 1
+
+
 def test_nothing_known_is_said_so(history: History) -> None:
     history.put("rate.py", code("tax"))
     history.commit(0)

@@ -13,6 +13,7 @@ from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import counted, cut, flat, text_width
 from holdfast.core.session_id import short_session
 from holdfast.flows.blame import blame
+from holdfast.language.title import named_plan
 from holdfast.provenance.git_lines import BlamedCommit
 from holdfast.provenance.origins import FileBlame, SpanOrigin, in_words
 from holdfast.provenance.target import target_from
@@ -58,21 +59,25 @@ def _show(found: FileBlame) -> None:
     ]
     rows = [_unknown(part) if part[0].session is None else _known(part[0]) for part in parts]
     widths = [max(text_width(row[place]) for row in rows) for place in range(len(rows[0]) - 1)]
+    said: set[tuple[str, str]] = set()
     for part, row in zip(parts, rows, strict=True):
         cells = [
             _filled(text, width, right=place == 0)
             for place, (text, width) in enumerate(zip(row, widths, strict=False))
         ]
         output.line(f"{'  '.join(cells)}  {row[-1]}".rstrip(), under=sum(widths) + 2 * len(widths))
-        _show_reasons(part[0], widths[0] + 2)
+        _show_reasons(part[0], widths[0] + 2, said)
     output.line()
     output.line(_summary(found))
 
 
-def _show_reasons(origin: SpanOrigin, indent: int) -> None:
-    prompt = flat(origin.span.prompt)
-    if prompt and not prompt.startswith(flat(origin.title).rstrip("…")[:60] or "\0"):
+def _show_reasons(origin: SpanOrigin, indent: int, said: set[tuple[str, str]]) -> None:
+    """What was asked and decided: once for each request, and not what the title says already."""
+    request = (origin.session or "", origin.span.prompt)
+    prompt = flat(named_plan(origin.span.prompt))
+    if prompt and request not in said and not prompt.startswith(flat(origin.title).rstrip("…")[:60] or "\0"):
         output.aside(f"asked: {cut(prompt, _LONGEST_PROMPT)}", indent)
+    said.add(request)
     if origin.decision:
         output.aside(
             f"decided: {cut(flat(origin.decision[1]), _LONGEST_PROMPT)} ({origin.decision[0]})", indent

@@ -124,6 +124,11 @@ def _requests(prompts: Iterable[str]) -> Iterator[str]:
             yield line
 
 
+def named_plan(prompt: str) -> str:
+    """A prompt that hands over a plan by the plan's heading; any other as it is."""
+    return request_line(prompt) or prompt if _PLAN.match(prompt.lstrip()) else prompt
+
+
 def request_line(prompt: str) -> str:
     """What a prompt asks for, as a title: without filler, flags, links and what was pasted."""
     if plan := _PLAN.match(prompt.lstrip()):

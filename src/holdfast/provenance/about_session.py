@@ -7,6 +7,7 @@ from functools import cached_property
 
 from holdfast.core.stopwords import ENGLISH
 from holdfast.core.words import words
+from holdfast.language.title import named_plan
 from holdfast.ledger.rows import session_titles
 from holdfast.memory.read import ProjectMemory
 from holdfast.model.statement import Statement
@@ -20,7 +21,7 @@ _LONGEST_TITLE = 100
 
 def title_of(project: Project, session: str, first_prompt: str = "") -> str:
     """The title of a session as lists show it. The only place that knows where titles come from."""
-    title = session_titles(project, [session]).get(session, "") or first_prompt
+    title = session_titles(project, [session]).get(session, "") or named_plan(first_prompt)
     return " ".join(title.split())[:_LONGEST_TITLE]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.provenance.about_session import Decisions, title_of
 from holdfast.provenance.git_lines import shallow_commits
@@ -96,4 +97,27 @@ def origins_of(project: Project, store: EditStore, target: Target, problems: Seq
             )
         )
     shallow = bool(shallow_commits(target.root))
-    return FileBlame(target=target, spans=origins, problems=problems, shallow=shallow)
+    return FileBlame(target=target, spans=_joined(origins), problems=problems, shallow=shallow)
+
+
+def _joined(origins: Sequence[SpanOrigin]) -> list[SpanOrigin]:
+    """Neighbours that only differ in the transcript or the edit that they were found by are one."""
+    joined: list[SpanOrigin] = []
+    for origin in origins:
+        last = joined[-1] if joined else None
+        if last is None or origin.session is None or _shown(last) != _shown(origin):
+            joined.append(origin)
+            continue
+        sums = [part.size * (part.span.confidence or 0.0) for part in (last, origin)]
+        span = replace(
+            last.span,
+            end=origin.span.end,
+            confidence=round(sum(sums) / (last.size + origin.size), 2),
+            text=f"{last.span.text}\n{origin.span.text}",
+        )
+        joined[-1] = replace(last, span=span)
+    return joined
+
+
+def _shown(origin: SpanOrigin) -> tuple[object, ...]:
+    return origin.session, origin.span.commit.sha, origin.span.prompt, origin.decision
