@@ -39,8 +39,10 @@ def _moments() -> re.Pattern[str]:
     clock = rf"({compact})T\d{{6}}\.\d{{3}}-\w+(-[a-z]+)?"  # a stamp: core/stamp.py
     inodes = r'(?<="file:)\d+(?=:)'  # in switches.json
     sums = r"(?<=<!-- holdfast:end )[a-z -]+[0-9a-f ]+(?= -->)"  # of lines that may have a moment in them
+    key = r"^[0-9a-f]{64}$"  # machine.key, made by the first export
     return re.compile(
-        rf"({days})({_STAMP})?|\b{seconds}\d{{6}}(\.\d+|\d{{9}})?\b|{salted}|{inodes}|{sums}|{clock}"
+        rf"({days})({_STAMP})?|\b{seconds}\d{{6}}(\.\d+|\d{{9}})?\b|{salted}|{key}|{inodes}|{sums}|{clock}",
+        re.MULTILINE,
     )
 
 

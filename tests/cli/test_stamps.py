@@ -257,7 +257,7 @@ def test_rows_of_an_archive_are_no_later_than_the_archive(
     for mode in ("--replace", "--merge"):
         bob = Person(holdfast, make_repo(f"bob{mode}"), tmp_path / f"home{mode}", monkeypatch)
         bob("ledger", "add", "--session", "own", "--goal", "own")
-        bob("restore", archive, mode)
+        bob("restore", archive, mode, "--trust", "--yes")
         made = datetime.now(UTC) - timedelta(days=30)
         stamp = parse_stamp(bob.row()["clock"].partition("<")[0])
         assert abs(stamp.time - made) < timedelta(hours=1), mode
@@ -364,7 +364,7 @@ def test_what_an_archive_says_of_2099_is_as_old_as_its_arrival(
     bob = Person(holdfast, make_repo("bobs"), tmp_path / "home-of-bob", monkeypatch)
     bob.off = timedelta(days=2)  # what is said here after the archive was made stays the later one
     bob("decide", "Invoices are sent as PDF", "--because", "the law")
-    bob("restore", tmp_path / "memory.tar.gz", "--merge")
+    bob("restore", tmp_path / "memory.tar.gz", "--merge", "--trust", "--yes")
     said = texts_of(bob)
     assert "Receipts are sent as PDF" in said and "8080" in said and "DNS zone" in said
     assert "2099" not in said

@@ -145,7 +145,8 @@ def test_a_folder_cannot_claim_another_projects_memory(
     identity = (mine / ".holdfast" / "id").read_text(encoding="utf-8")
     (other / ".holdfast").mkdir(parents=True)
     (other / ".holdfast" / "id").write_text(identity, encoding="utf-8")
-    assert sessions(holdfast, other) == set()
+    refused = holdfast("ledger", "--json", cwd=other, check=1)
+    assert "private" not in refused.stdout and "this is a copy" in refused.stderr
 
 
 def test_another_repository_at_the_same_place_does_not_inherit(

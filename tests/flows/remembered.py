@@ -244,4 +244,5 @@ class BuiltOnce:
         else:
             shutil.rmtree(self.place)
             shutil.copytree(self._copy, self.place, symlinks=True)
+            self._memory.project.register()  # a copied id file has another inode
         return self._memory

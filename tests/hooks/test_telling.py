@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.hooks.enabled import Answer, Enabled
-from tests.sessions.test_passages import script
+from tests.language.test_passages import script
 
 from holdfast.briefing.explain import injections
 from holdfast.briefing.prepare import prepare

@@ -17,9 +17,9 @@ from holdfast.lessons import fingerprint_content
 from holdfast.lessons.fingerprint import (
     Changed,
     Missing,
+    PlaceStamp,
     Renamed,
     Same,
-    Stamp,
     Unreadable,
     Verdict,
     check,
@@ -468,7 +468,7 @@ def test_stamps_survive_json(shop: Path) -> None:
     import msgspec
 
     stamps = check(shop, taken(shop, *TARGETS)).stamps
-    assert msgspec.json.decode(msgspec.json.encode(stamps), type=dict[str, Stamp]) == stamps
+    assert msgspec.json.decode(msgspec.json.encode(stamps), type=dict[str, PlaceStamp]) == stamps
 
 
 @pytest.mark.promise("S7")

@@ -12,7 +12,15 @@ from holdfast.model.events import DistilledSession, TaskResult
 from holdfast.model.memory import Harvest, OpenItem
 from holdfast.sessions.outcome import ON_THE_LIST, TICKED
 
-NOTHING = {"str": "", "int": 0, "bool": False, "float | None": 1.0, "int | None": None, "str | None": None}
+NOTHING = {
+    "str": "",
+    "int": 0,
+    "bool": False,
+    "float | None": 1.0,
+    "int | None": None,
+    "str | None": None,
+    "dict[str, int]": {},
+}
 
 
 def record(goal: str) -> DistilledSession:

@@ -151,6 +151,7 @@ def calls(log):
 from scripts.fault_rig.shim import CHANGES
 CHANGES = [*CHANGES, "sync"]
 words = ["todo", "add", "Order new boxes"]
+saved.put_back(world.root)  # before both: an id file that was laid out again is registered once more
 world.run(command(*words), log=True)
 forked = calls(world.log)
 saved.put_back(world.root)
