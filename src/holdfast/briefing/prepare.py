@@ -105,6 +105,7 @@ def _database(
             "format": HOT_FORMAT,
             "enabled": "1" if switches.enabled else "0",
             "config": stamp(config),
+            **({"holdout": str(switches.held_share)} if switches.held_share else {}),
             **marks,
             "prepared": machine.now().isoformat(timespec="seconds"),
             **watch_rows(machine, project),

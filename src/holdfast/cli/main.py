@@ -56,6 +56,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "off": ("holdfast.cli.switch", "switch hooks off in this directory"),
     "why": ("holdfast.cli.why", "what a session was told, and for what reason"),
     "blame": ("holdfast.cli.blame", "which session, request and decision is behind the lines of a file"),
+    "holdout": ("holdfast.cli.holdout", "give a random share of sessions nothing, to measure the effect"),
     "roi": ("holdfast.cli.roi", "what memory saved, counted, and how each figure was counted"),
     "backtest": (
         "holdfast.cli.backtest",
@@ -78,7 +79,7 @@ GROUPS: dict[str, str] = {
     "every day": "init status ui resume handoff why blame todo alerts demo",
     "memory": "log show search recall fact decide ask answer questions context import",
     "lessons and knowledge": "lessons know classify",
-    "ledger": "ledger cost recommend similar roi backtest",
+    "ledger": "ledger cost recommend similar roi holdout backtest",
     "agents": "agents install uninstall plugin on off",
     "care": "doctor audit du prune project history undo archive export restore trust forget index completion",
     "for programs": "hook statusline fenced mcp",

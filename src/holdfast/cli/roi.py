@@ -9,6 +9,7 @@ from holdfast.cli.options import Machine, Namespace, flag, moment_from, since
 from holdfast.cli.output import EMPTY, counted
 from holdfast.core.errors import HoldfastError
 from holdfast.flows.roi import roi
+from holdfast.ledger.holdout import Effect, Report
 from holdfast.ledger.roi import OBSERVED, Compression, Injected, Lines, Questions, Roi, Sessions, Stage
 from holdfast.ledger.rows import read_ledger, rows
 from holdfast.ledger.stats import FEWEST_FOR_DIFFERENCE as FEWEST
@@ -85,6 +86,8 @@ class _Page:
 
     def show(self, found: Roi) -> None:
         self._show_sessions(found.sessions)
+        if found.holdout is not None:
+            self._show_holdout(found.holdout)
         self._show_injected(found.injected, found.continued)
         self._show_lines(found.lines)
         self._show_compression(found.compression)
@@ -131,6 +134,16 @@ class _Page:
         if apart.failures:
             self._how(f"of rates: {RATE_SHIFT}")
         output.aside(OBSERVED, 2)
+
+    def _show_holdout(self, found: Report) -> None:
+        output.section("Holdout: sessions drawn at random to get nothing")
+        drawn = f"{counted(found.told + found.held, 'session')}, {found.held} of them held out"
+        output.line(f"  {'drawn and captured':<{_LABEL - 2}}{drawn}")
+        for effect in found.effects:
+            output.line(f"  {effect.name:<{_LABEL - 2}}{_effect(effect)}")
+            self._how(effect.formula)
+        self._how(found.method)
+        output.aside(found.verdict, 2)
 
     def _show_spreads(
         self,
@@ -235,6 +248,14 @@ class _Page:
         base = f"   n={n:,} {noun[:-1] if n == 1 and noun.endswith('s') else noun}" if n else ""
         output.line(f"  {name:<{_LABEL - 2}}{value}{base}")
         self._how(formula)
+
+
+def _effect(effect: Effect) -> str:
+    if effect.value is None or effect.low is None or effect.high is None:
+        return effect.note
+    shown = _points if effect.scale == "points" else _percent
+    value, low, high = (_signed(number, shown) for number in (effect.value, effect.low, effect.high))
+    return f"{value} (95%: {low.removesuffix(' points')} to {high}; n={effect.n_told + effect.n_held:,})"
 
 
 def _pair(name: str, one: str, other: str) -> None:

@@ -14,6 +14,7 @@ from holdfast.core import files
 from holdfast.core.errors import HoldfastError, StoreError
 from holdfast.core.names import inside
 from holdfast.core.patterns import lazy_regex
+from holdfast.flows.holdout import effect
 from holdfast.language.keywords import keywords
 from holdfast.ledger.roi import (
     Asking,
@@ -115,7 +116,7 @@ def roi(project: Project, since: datetime | None = None) -> Roi:
     """What memory saved in this project, as far as it can be measured. Writes nothing."""
     all_injections = injections(project)
     trace = [entry for entry in all_injections if entry.lines and entry.session]
-    records = _records(project)
+    records = session_records(project)
     begins = _beginning(project, all_injections)
     kept, problems = _kept(project)
     sizes = _transcript_sizes(project)
@@ -139,6 +140,7 @@ def roi(project: Project, since: datetime | None = None) -> Roi:
             transcript_files=len(measured),
             transcript_bytes=sum(measured),
             since=start,
+            holdout=effect(project, records),
             notes=[
                 *_notes(sessions, told_facts, sizes.count(None)),
                 *(f"Not counted: {problem}" for problem in problems),
@@ -147,7 +149,7 @@ def roi(project: Project, since: datetime | None = None) -> Roi:
     )
 
 
-def _records(project: Project) -> list[DistilledSession]:
+def session_records(project: Project) -> list[DistilledSession]:
     """In time order, those without a date first. Forgotten sessions are not counted."""
     try:
         forgotten = {entry.session for entry in read_ledger(project).entries if entry.forgotten}

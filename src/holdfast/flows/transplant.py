@@ -18,7 +18,7 @@ from holdfast.core.errors import StoreError
 from holdfast.core.sync_folders import sync_directory
 from holdfast.sessions.store import CAPTURE_FORMAT, CaptureStore
 from holdfast.store.bundle import MEMORY, SHARED_LEDGER, Source, canonical_files
-from holdfast.store.memory_files import CAPTURE, MACHINE_FILES
+from holdfast.store.memory_files import CAPTURE, HOLDOUT_KEY, MACHINE_FILES
 from holdfast.store.project import FORMAT, IGNORE_ALL, UNION_MERGE, Project, worktrees
 
 # Locks, in the order in which they are taken everywhere, to avoid a deadlock.
@@ -154,6 +154,8 @@ def _copy_machine_files(old: Path, new: Path) -> None:
     """Copies the files that belong to this machine: switches, hooks' envelopes, the trace of injected lines."""
     data = {name: files.read(old / name) for name in MACHINE_FILES}
     write_sources(new, [Source(name, content) for name, content in data.items() if content is not None])
+    if data[HOLDOUT_KEY] is not None:
+        os.chmod(new / HOLDOUT_KEY, 0o600)
     _move_envelopes(old, new, move=shutil.copy)
 
 

@@ -40,8 +40,9 @@ def respond(
             detach([*CAPTURE, found.memory, found.root], env)
         return b""
     no_capture, no_inject = prepared.off(directories)
+    held = not no_inject and _is_held(prepared, call, found)
     if event == MOMENT:  # frequent: preparing again waits for the stop
-        if stale or no_inject:
+        if stale or no_inject or held:
             return b""
         from holdfast.hooks import moment
 
@@ -53,7 +54,7 @@ def respond(
             try:
                 if not stale:
                     prepared = _as_edited(prepared, found, env, until)
-                answer, wanted = _prompt(prepared, call, found, stale)
+                answer, wanted = _silence(call, found) if held else _prompt(prepared, call, found, stale)
                 answer = _noticed(answer, prepared, call, found)
             except Exception as error:  # the prompt continues, and the unreadable file is prepared again
                 _fail(found, call, error)
@@ -70,7 +71,7 @@ def respond(
                         not no_capture and wanted and trace.ended(found.memory, payload.get("session_id"))
                     )
                     prepared = _renewed(prepared, found, env, until, crashed)
-                answer = _start(prepared, call, found, _why_not(stale, no_inject))
+                answer = _start(prepared, call, found, _why_not(stale, no_inject, held))
                 _begin(prepared, call, found)
             except Exception as error:  # the session is captured even if nothing can be injected
                 _fail(found, call, error)
@@ -129,9 +130,39 @@ def _as_edited(prepared: Prepared, found: Place, env: dict[str, str], until: flo
     return type(prepared)(found.memory) if prepare_now(found, until, env, "prepare") else prepared
 
 
-def _why_not(stale: bool, no_inject: bool) -> str:
+def _is_held(prepared: Prepared, call: Call, found: Place) -> bool:
+    """Whether this session is in the holdout; nothing is imported unless the person has set one."""
+    share = prepared.meta.get("holdout")
+    if not share:
+        return False
+    from holdfast.hooks.holdout import is_held
+
+    try:
+        return is_held(share, call, found)
+    except Exception as error:  # a session that cannot be recorded cannot be compared: it is no part of it
+        from holdfast.hooks.emit import confess
+
+        confess(found, call.event, error)
+        return False
+
+
+def _silence(call: Call, found: Place) -> tuple[bytes, bool]:
+    """The answer to a prompt of a session in the holdout, which only the trace sees."""
+    from holdfast.hooks.emit import say
+    from holdfast.hooks.start_lines import Told
+
+    if not call.text("prompt").strip():
+        return b"", False
+    return say(Told([], _why_not(False, False, True)), call, found, {}), False
+
+
+def _why_not(stale: bool, no_inject: bool, held: bool) -> str:
     if no_inject:
         return "injection is switched off in this directory (holdfast on --inject)"
+    if held:
+        from holdfast.hooks.holdout import REASON
+
+        return REASON
     # This directory may just have been excluded; only the application can read that file.
     return "the personal configuration has changed and is being prepared again" if stale else ""
 
@@ -204,7 +235,7 @@ def _prompt(prepared: Prepared, call: Call, found: Place, stale: bool) -> tuple[
     heard = heard_by(found.memory, session)
     repeated, rest = (None, {}) if stale else _after_compaction(prepared, call, found, heard)
     if stale:
-        answer = Answered("", [], _why_not(stale, False))
+        answer = Answered("", [], _why_not(stale, False, False))
     else:
         branch = found.branch()
         project = prepared.project_of(session, branch)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
+from holdfast.ledger.holdout import Report
 from holdfast.ledger.stats import FEWEST_FOR_DIFFERENCE as FEWEST
 from holdfast.ledger.stats import (
     Difference,
@@ -107,6 +108,7 @@ class RoiEvidence(Struct, frozen=True, kw_only=True):
     transcript_files: int = 0
     transcript_bytes: int = 0
     since: float | None = None
+    holdout: Report | None = None
     notes: Sequence[str] = ()
 
     def wanted(self, at: float | None) -> bool:
@@ -268,6 +270,7 @@ class Roi(Struct, frozen=True, kw_only=True):
     questions: Questions
     re_explaining: tuple[Stage, ...]
     continued: Figure
+    holdout: Report | None
     notes: tuple[str, ...]
 
 
@@ -289,6 +292,7 @@ def roi_of(evidence: RoiEvidence) -> Roi:
         questions=repeated_questions(evidence),
         re_explaining=re_explaining(evidence),
         continued=continued(evidence),
+        holdout=evidence.holdout,
         notes=(*([OBSERVED] if evidence.told else ()), *evidence.notes),
     )
 

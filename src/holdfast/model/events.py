@@ -284,6 +284,7 @@ class DistilledSession(Struct, frozen=True, kw_only=True):
     summary: str = ""  # what was done, in a sentence or two
     usage_gaps: dict[str, int] = {}  # why its usage is incomplete, and how often
     title: str = ""  # what a person would call it
+    calls_before_edit: int | None = None  # None: it edited nothing, or an older version did not count
 
 
 class Lived(Struct, frozen=True, kw_only=True):

@@ -396,6 +396,7 @@ class Digest(Struct):
     commands: dict[str, int] = {}
     verified: dict[str, str] = {}  # kind of check -> the command that passed last
     tool_calls: int = 0
+    before_edit: int | None = None  # calls before the first edit; -1: no edit so far, None: not counted
     failed_calls: int = 0
     commits: int = 0
     compactions: int = 0

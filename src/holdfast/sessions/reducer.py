@@ -76,12 +76,18 @@ _APPLIES_ANSWERS = ("aider",)  # an answer holds the edits, which the host appli
 _PROSE_FILES = (".md", ".txt", ".rst", ".adoc")
 
 
+NO_EDIT = -1
+
+
 class Reducer:
     """Feeds a digest. Several passes over a growing file may share one digest."""
 
     def __init__(self, digest: Digest) -> None:
         self.digest = digest
-        digest.watched = digest.watched or not (digest.turns or digest.usage)
+        is_new = not (digest.turns or digest.usage)
+        digest.watched = digest.watched or is_new
+        if is_new and digest.before_edit is None:
+            digest.before_edit = NO_EDIT
         self.harvester = Harvester(digest.harvest, digest.cwd)
         self._last = digest.spans[-1][1] if digest.spans else 0.0
         self._response_key: str | None = None
@@ -193,6 +199,8 @@ class Reducer:
                 commands[command] = commands.get(command, 0) + 1
         if event.action == "edit":
             target = "\n".join(event.paths)
+            if digest.before_edit == NO_EDIT:
+                digest.before_edit = digest.tool_calls - 1
         digest.open_calls[event.call] = OpenCall(
             event.action, cut_raw(target, TARGET_LENGTH // LEEWAY), len(digest.turns) - 1, digest.below
         )

@@ -30,7 +30,7 @@ from holdfast.sessions.outcome import (
     outcome_of,
     outcome_of_parts,
 )
-from holdfast.sessions.reducer import settle_responses
+from holdfast.sessions.reducer import NO_EDIT, settle_responses
 from holdfast.sessions.summary import session_summary
 from holdfast.sessions.tasks import tasks_of
 from holdfast.sessions.usage_gaps import gaps_of
@@ -130,8 +130,21 @@ def conclude(
         named=_named([part.digest for part in ordered]),
         summary=summary,
         title=_title(main, prompts, commands, summary),
+        calls_before_edit=None if orphans else _calls_before_edit(main),
         passages=tuple(passages_of(dialogue_of(ordered), worked=calls > 0)),
     )
+
+
+def _calls_before_edit(main: Sequence[Digest]) -> int | None:
+    """Return the calls of a session before its first edit, over all its transcripts, without subagents."""
+    calls = 0
+    for digest in main:
+        if digest.before_edit is None:
+            return None
+        if digest.before_edit != NO_EDIT:
+            return calls + digest.before_edit
+        calls += digest.tool_calls
+    return None
 
 
 def dialogue_of(parts: Sequence[SessionPart]) -> list[Message]:

@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 CAPTURE = "capture.db"
+HOLDOUT, HOLDOUT_KEY = "holdout.jsonl", "holdout.key"
 # Bound to this machine: the switches of hooks, what hooks wrote, and the places that it belongs to.
 MACHINE_FILES = (
     "root",
@@ -22,6 +23,8 @@ MACHINE_FILES = (
     "why.jsonl.1",
     "hook.log",
     "hook.log.1",
+    HOLDOUT,
+    HOLDOUT_KEY,
 )
 
 Treatment = Literal["keep", "remove", "injections", "errors", "log", "lesson", "markdown", "text"]
@@ -38,7 +41,8 @@ class FileKind(Struct, frozen=True):
 # The first matching pattern counts. The last one matches files that a later version adds: exported and searched.
 _KINDS = (
     FileKind(r"(?:inbox|locks)(?:/.*)?|root|places|origins\.json|format|switches\.json", False, "keep"),
-    FileKind(r"why\.jsonl(?:\.1)?", False, "injections"),
+    FileKind(re.escape(HOLDOUT_KEY), False, "keep"),
+    FileKind(r"(?:why\.jsonl|holdout\.jsonl)(?:\.1)?", False, "injections"),
     FileKind(r"hook\.log(?:\.1)?", False, "errors"),
     FileKind(r"(?:resume|index)\.json|scan\.cache|(?:context|stamps)-[0-9a-f]{8}\.json", False, "remove"),
     FileKind(r"told\.db(?:-wal|-shm|-journal)?", False, "remove"),

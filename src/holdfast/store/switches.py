@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from secrets import token_hex
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 from holdfast.core import files
 from holdfast.core.errors import NotFound
 from holdfast.store.json_files import decode_json, encode_json
+from holdfast.store.memory_files import HOLDOUT_KEY
 from holdfast.store.project import Project
 
 _FIX = "Correct it, or delete it and run holdfast install"
@@ -28,6 +30,16 @@ class Off(Struct, frozen=True):
     inject: bool
 
 
+LEAST_HELD, MOST_HELD = 0.01, 0.5  # shares of sessions
+
+
+class Holdout(Struct, frozen=True):
+    """The share of new sessions that get nothing injected, and since when (ISO time)."""
+
+    share: float
+    since: str = ""
+
+
 class Switches(Struct, frozen=True):
     """`places` and `marks` say where 0.1.0 enabled the project; `core/place.py` reads them."""
 
@@ -35,6 +47,13 @@ class Switches(Struct, frozen=True):
     places: tuple[str, ...] = ()
     off: tuple[Off, ...] = ()
     marks: tuple[str, ...] = ()
+    holdout: Holdout | None = None
+
+    @property
+    def held_share(self) -> float:
+        """The share of sessions that get nothing injected; 0 without a holdout, or with one that makes no sense."""
+        share = self.holdout.share if self.holdout is not None else 0.0
+        return share if LEAST_HELD <= share <= MOST_HELD else 0.0
 
     def at(self, directory: Path) -> tuple[bool, bool]:
         """Whether capture and injection are off in a directory."""
@@ -79,6 +98,30 @@ def switch(project: Project, directory: Path, *, capture: bool | None, inject: b
         return replace(before, off=tuple(sorted(entries, key=lambda entry: entry.path)))
 
     return _change(project, switched)
+
+
+def hold_out(project: Project, holdout: Holdout | None) -> Switches:
+    """Sets the holdout, with a key of its own the first time, or ends it."""
+    if not switches_of(project).enabled:
+        raise NotFound(
+            "hooks are not enabled in this project, so every session already gets nothing",
+            where=str(project.root),
+            fix="holdfast init enables them",
+        )
+    if holdout is not None:
+        _make_key(project)
+    return _change(project, lambda before: replace(before, holdout=holdout))
+
+
+def _make_key(project: Project) -> None:
+    """Makes the secret of the draw. It is kept when the holdout ends: a session drawn twice has the same arm."""
+    path = project.memory / HOLDOUT_KEY
+    with files.lock(project.lock("holdout-key")):
+        if not (files.read(path) or b"").strip():
+            files.discard([path])
+            with files.explained(path, "write"), files.open_new(path, 0o600) as file:
+                file.write(f"{token_hex(32)}\n".encode())
+                files.finish(file)
 
 
 def _change(project: Project, change: Callable[[Switches], Switches]) -> Switches:
