@@ -74,7 +74,8 @@ def test_one_session_is_not_enough_for_any_comparison(holdfast: Holdfast, tmp_pa
 def test_every_figure_says_how_it_was_counted(holdfast: Holdfast, sessions: Path, repo: Path) -> None:
     found = holdfast("roi", "--json", check=0).json()
     assert set(found) == {
-        "sessions", "injected", "lines", "compression", "questions", "re_explaining", "continued", "notes",
+        "sessions", "injected", "lines", "compression", "questions", "re_explaining", "continued", "holdout",
+        "notes",
     }  # fmt: skip
     without = found["sessions"]["without"]
     assert without["sessions"]["n"] == 12 and without["cost"]["n"] == 12

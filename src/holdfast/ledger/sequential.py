@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from holdfast.ledger.holdout import Effect, Report, Row, Scale, Trial
 
-ALPHA = 0.04  # of the 5% that are promised: the method is exact only for many days, and simulations are near it
+ALPHA = (
+    0.04  # of the 5% that are promised: the method is exact only for many days, and simulations are near it
+)
 PLANNED_DAYS = 60  # where the interval is narrowest compared with others; set before any data
 FEWEST_DAYS = 20
 FEWEST_OF_AN_ARM = 20
