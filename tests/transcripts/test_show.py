@@ -94,6 +94,22 @@ def test_markdown_keeps_its_fences_whatever_an_agent_wrote(
     assert "`````diff" in text and text.count("`````") == 2
 
 
+def test_an_answer_does_not_run_into_the_call_before_it() -> None:
+    from holdfast.transcripts.as_markdown import markdown
+    from holdfast.transcripts.as_text import TextPage
+    from holdfast.transcripts.story import Answer, Call
+
+    scenes = [
+        Call(1.0, "Bash", "shell", "make", True),
+        Call(1.5, "todo", "other", ""),
+        Answer(2.0, "It works."),
+    ]
+    for lines in (list(markdown(["x"], scenes)), list(TextPage(80).lines(scenes))):
+        at = next(number for number, line in enumerate(lines) if "It works." in line)
+        assert lines[at - 1] == "" and "todo" in lines[at - 2]
+        assert all(line == line.rstrip() for line in lines) and "todo `" not in "".join(lines)
+
+
 def test_json_has_every_scene_with_its_kind(holdfast: Holdfast, imported: Path) -> None:
     value = holdfast("show", SESSION, "--json", check=0).json()
     assert value["session"] == SESSION and value["title"] == "Count leap seconds in the tide table"

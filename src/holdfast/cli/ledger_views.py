@@ -27,6 +27,8 @@ from holdfast.model.origin import Origin, origin_text
 if TYPE_CHECKING:
     from holdfast.model.events import DistilledSession
 
+LEAST_TITLE = 34  # columns: people recognise a session by its title
+
 
 def as_json(entry: LedgerEntry) -> dict[str, Any]:
     """A row in the shape other tools rely on; null is unknown."""
@@ -70,15 +72,18 @@ def rows_table(rows: Sequence[LedgerEntry], titles: Mapping[str, str]) -> Table:
         rows,
         (Column("Session", style="cyan"), lambda row: short_session(row.session)),
         (Column("When", dispensable=1), lambda row: day(row.timestamp)[:10]),
-        (Column("Agent", dispensable=3), lambda row: row.agent or "?"),
+        (Column("Agent", dispensable=5), lambda row: row.agent or "?"),
         (Column("Model", dispensable=2), lambda row: short_model(row.model)),
-        (Column("Kind", dispensable=4), lambda row: row.kind or "?"),
-        (Column("Tasks", "right"), lambda row: number(row.tasks)),
-        (Column("Failed", "right"), lambda row: number(row.failed)),
+        (Column("Kind", dispensable=6), lambda row: row.kind or "?"),
+        (Column("Tasks", "right", dispensable=4), lambda row: number(row.tasks)),
+        (Column("Failed", "right", dispensable=3), lambda row: number(row.failed)),
         (Column("Cost", "right"), cost_of),
-        (Column("Time", "right", dispensable=5), lambda row: short_duration(row.duration_s)),
+        (Column("Time", "right", dispensable=7), lambda row: short_duration(row.duration_s)),
         (Column("Outcome"), lambda row: row.outcome or "?"),
-        (Column("Title", flexible=True), lambda row: titles.get(row.session) or " ".join(row.goal)),
+        (
+            Column("Title", flexible=True, least=LEAST_TITLE),
+            lambda row: titles.get(row.session) or " ".join(row.goal),
+        ),
     )
 
 

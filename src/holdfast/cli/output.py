@@ -47,8 +47,8 @@ _PIECE = lazy_regex(r" *[^ ]+")
 class Column(
     namedtuple(
         "Column",
-        ("title", "align", "style", "flexible", "wrapped", "dispensable"),
-        defaults=("left", "", False, False, 0),
+        ("title", "align", "style", "flexible", "wrapped", "dispensable", "least"),
+        defaults=("left", "", False, False, 0, LEAST_FLEXIBLE),
     )
 ):
     __slots__ = ()
@@ -58,6 +58,7 @@ class Column(
     flexible: bool  # may be shortened to fit the terminal
     wrapped: bool  # if flexible: continues on the next line instead of being cut
     dispensable: int  # left out on a narrow terminal; the highest goes first
+    least: int  # if flexible: columns that it keeps as long as others can be left out
 
 
 class Table(namedtuple("Table", ("columns", "rows", "title", "below"), defaults=("", ()))):
@@ -312,7 +313,7 @@ def fitted(table: Table, width: int) -> Table:
 
 def _least(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> int:
     least = [
-        min(width, LEAST_WRAPPED if column.wrapped else LEAST_FLEXIBLE) if column.flexible else width
+        min(width, LEAST_WRAPPED if column.wrapped else column.least) if column.flexible else width
         for column, width in zip(columns, _widths(Table(columns, rows)), strict=True)
     ]
     return sum(least) + GAP * (len(columns) - 1)

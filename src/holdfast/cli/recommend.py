@@ -8,7 +8,7 @@ import msgspec
 
 from holdfast.cli import output
 from holdfast.cli.ledger_figures import interval
-from holdfast.cli.ledger_views import as_json, day
+from holdfast.cli.ledger_views import LEAST_TITLE, as_json, day
 from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import Column, Table, dollars, minutes, percent, plural, short_model, table_of
 from holdfast.core.errors import UsageError
@@ -104,5 +104,8 @@ def _rests_on(entries: Sequence[LedgerEntry], titles: Mapping[str, str]) -> Tabl
         (Column("Outcome"), lambda entry: entry.outcome or "?"),
         (Column("Failed", "right"), lambda entry: output.number(entry.failed)),
         (Column("Cost", "right", dispensable=3), lambda entry: dollars(entry.cost_usd)),
-        (Column("Title", flexible=True), lambda entry: titles.get(entry.session) or " ".join(entry.goal)),
+        (
+            Column("Title", flexible=True, least=LEAST_TITLE),
+            lambda entry: titles.get(entry.session) or " ".join(entry.goal),
+        ),
     )

@@ -78,7 +78,7 @@ def _call(call: Call) -> Iterator[str]:
     name = "$" if call.action == "shell" else call.action if call.action != "other" else call.tool
     margin = "  ".join(filter(None, (duration(call.seconds), failed_how(call))))
     kind = {True: "ok", False: "bad", None: ""}[call.ok]
-    said = _text(f"{name} {flat(call.target)}")
+    said = _text(f"{name} {flat(call.target)}".rstrip())
     mark = f'<span class="{kind}">{_MARKS[call.ok]}</span>'
     line = f'<span class="margin">{_text(margin)}</span>{mark} {said}'
     if call.ok is False and call.result:

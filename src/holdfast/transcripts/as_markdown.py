@@ -15,8 +15,12 @@ def markdown(heading: Sequence[str], scenes: Iterable[Scene]) -> Iterator[str]:
     for number, line in enumerate(heading):
         yield f"# {inert(line, 'md')}" if not number else inert(line, "md")
         yield ""
+    in_list = False
     for scene in scenes:
+        if in_list and isinstance(scene, Answer):
+            yield ""  # else it would continue the list's last item
         yield from _lines(scene)
+        in_list = isinstance(scene, Call | Edit | Told | Note)
 
 
 def _lines(scene: Scene) -> Iterator[str]:
@@ -31,7 +35,7 @@ def _lines(scene: Scene) -> Iterator[str]:
     elif isinstance(scene, Call):
         name = "$" if scene.action == "shell" else scene.action if scene.action != "other" else scene.tool
         margin = ", ".join(filter(None, (duration(scene.seconds), failed_how(scene))))
-        yield f"- {_MARKS[scene.ok]} {code(f'{name} {flat(scene.target)}')}{f' ({margin})' if margin else ''}"
+        yield f"- {_MARKS[scene.ok]} {code(f'{name} {flat(scene.target)}'.rstrip())}{f' ({margin})' if margin else ''}"
         if scene.ok is False and scene.result:
             yield from fenced(scene.result, "text", indent="  ")
     elif isinstance(scene, Edit):

@@ -34,16 +34,21 @@ class TextPage:
 
     def lines(self, scenes: Iterable[Scene]) -> Iterator[str]:
         folded: list[Call] = []
+        after_call = False
         for scene in scenes:
             if isinstance(scene, Call) and scene.action in _FOLDED and scene.ok is not False:
                 if folded and folded[-1].action != scene.action:
                     yield from self._fold(folded)
                     folded = []
                 folded.append(scene)
+                after_call = True
                 continue
             yield from self._fold(folded)
             folded = []
+            if after_call and isinstance(scene, Answer):
+                yield ""  # else it would read like what the call answered
             yield from self._scene(scene)
+            after_call = isinstance(scene, Call | Edit | Told | Note)
         yield from self._fold(folded)
 
     def _scene(self, scene: Scene) -> Iterator[str]:
@@ -74,7 +79,7 @@ class TextPage:
         mark, style = _MARKS[call.ok]
         name = "$" if call.action == "shell" else call.action if call.action != "other" else call.tool
         margin = "  ".join(filter(None, (duration(call.seconds), failed_how(call))))
-        first = f"  {mark} {name} {flat(call.target)}"
+        first = f"  {mark} {name} {flat(call.target)}".rstrip()
         room = self._width - len(margin) - 2 if margin else self._width
         yield self._style(
             style if call.ok is False else "", f"{_clipped(first, room):<{room}}  {margin}".rstrip()

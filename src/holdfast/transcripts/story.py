@@ -216,7 +216,7 @@ class Teller:
         ]
 
     def _text(self, text: str) -> str:
-        cleaned = self._clean(text)
+        cleaned = self._clean(text).strip("\n").rstrip()
         return cleaned if len(cleaned) <= LONGEST_TEXT else f"{cleaned[:LONGEST_TEXT]} …"
 
     def _short(self, text: str, most: int) -> str:
