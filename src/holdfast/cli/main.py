@@ -60,7 +60,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "roi": ("holdfast.cli.roi", "what memory saved, counted, and how each figure was counted"),
     "backtest": (
         "holdfast.cli.backtest",
-        "what memory would have told your past sessions, and what came of it",
+        "what memory would have told past sessions, and what came of it",
     ),
     "agents": ("holdfast.cli.agents", "which agents are on this machine, and what they recorded"),
     "doctor": ("holdfast.cli.doctor", "check that everything is sound, and say what is not"),
