@@ -1,7 +1,7 @@
 """The page as a person has it: a real process, a real browser, and a demonstration to look at.
 
 `demo` is a project with five sessions, made once; `demo_server` serves it to all tests that only read. `server` serves
-a copy that a test may change. `page` is a browser at `server`, `demo_page` one at `demo_server`: both fail on anything
+one of its own, which a test may change. `page` is a browser at `server`, `demo_page` one at `demo_server`: both fail on anything
 that the console says and on any request that leaves the loopback.
 """
 
@@ -61,7 +61,10 @@ def chromium(browser_folder: Path) -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the project `tidepool` and its memory in `home`."""
-    folder = tmp_path_factory.mktemp("demo")
+    return make_demo(tmp_path_factory.mktemp("demo"))
+
+
+def make_demo(folder: Path) -> Path:
     command = [sys.executable, "-m", "holdfast", "demo", "--keep", str(folder)]
     env = {**os.environ, "HOME": str(folder), **QUIET}
     subprocess.run(command, check=True, capture_output=True, cwd=folder, env=env)
@@ -83,10 +86,9 @@ def demo_server(demo: Path) -> Iterator[Served]:
 
 
 @pytest.fixture
-def server(demo: Path, tmp_path: Path) -> Iterator[Served]:
-    """A page over a copy of the demonstration."""
-    shutil.copytree(demo, tmp_path / "demo", symlinks=True)
-    yield from served(tmp_path / "demo")
+def server(tmp_path: Path) -> Iterator[Served]:
+    """A page over a demonstration that this test may change."""
+    yield from served(make_demo(tmp_path))
 
 
 def open_page(chromium: Any, serving: Served, **settings: Any) -> Iterator[Any]:

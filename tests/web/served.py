@@ -26,10 +26,11 @@ class Served:
 
     def __init__(self, project: Path, env: Mapping[str, str] | None = None, *options: str) -> None:
         self.project = project
+        self.env = {**os.environ, **(env or {})}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "holdfast", "ui", "--print-url", *options],
             cwd=project,
-            env={**os.environ, **(env or {})},
+            env=self.env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -45,7 +45,7 @@ def run(options: Namespace, machine: Machine) -> None:
 
     projects = open_projects(machine, options.project, everywhere=options.all)
     # The server and the templates are loaded by this command alone.
-    from holdfast.web.serve import Life, serve
+    from holdfast.web.serve import GONE, Life, serve
 
     why = serve(
         machine,
@@ -58,7 +58,7 @@ def run(options: Namespace, machine: Machine) -> None:
             open_browser=not (options.no_open or options.print_url),
         ),
     )
-    if not options.print_url:
+    if not options.print_url and why != GONE:
         output.line(f"Ended: {why}.")
 
 

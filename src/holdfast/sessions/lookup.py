@@ -46,6 +46,13 @@ def sources_of(store: CaptureStore, session: str) -> list[tuple[str, str]]:
     return [(agent, path) for agent, path in store.select(query, (session,))]
 
 
+def session_of_source(store: CaptureStore, key: str) -> str:
+    """The session that was read from this transcript; '' if it was not read."""
+    return next(
+        (str(session) for (session,) in store.select("SELECT session FROM source WHERE path = ?", (key,))), ""
+    )
+
+
 def session_of_commit(store: CaptureStore, sha: str) -> str:
     """The session whose record names this commit; '' if none does."""
     query = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from re import Pattern
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
@@ -11,11 +11,13 @@ from urllib.parse import parse_qsl, quote, urlencode
 from msgspec import Struct
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, QueryParams
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import compile_path
 
 from holdfast.core.errors import HoldfastError, NotFound, UsageError
+from holdfast.flows.running_sessions import RunningSession
 from holdfast.guard.inert import inert
+from holdfast.model.ledger import LedgerEntry
 from holdfast.store.machine import Machine
 from holdfast.web.access import HEADERS, LARGEST_BODY, LONGEST_ADDRESS, OPEN, STATIC, Gate, Refused
 from holdfast.web.contract import (
@@ -31,11 +33,13 @@ from holdfast.web.contract import (
     Route,
     Screen,
 )
+from holdfast.web.live import Live
 from holdfast.web.readings import Readings
 from holdfast.web.render import Renderer
 from holdfast.web.static_files import static_files
 
 Scope = MutableMapping[str, Any]
+EVENTS = "/events"
 MOST_FIELDS = 1_000
 _TYPES = {"csv": "text/csv", "html": "text/html", "md": "text/markdown", "json": "application/json"}
 _TOO_LARGE = Refused(413, "This request is too large", "Nothing that the page sends is this large.")
@@ -71,7 +75,8 @@ class App:
         self.screens = screens
         self.gate = gate
         self._active = active  # called at each request that passed the gate
-        self._readings = Readings()
+        self._readings = Readings(machine)
+        self.live = Live(self._readings, list(projects))
         self._static = static_files()
         self._renderer = Renderer(self, self._static)
         self._bound: dict[str, _Bound] = {}
@@ -95,6 +100,9 @@ class App:
     def kept(self, opened: Opened, key: str, topics: Sequence[str], make: Callable[[], Any]) -> Any:
         return self._readings.kept(opened.project, key, topics, make)
 
+    def running_sessions(self, opened: Opened, rows: Iterable[LedgerEntry]) -> list[RunningSession]:
+        return self._readings.running(opened.project).sessions(rows)
+
     def take_flash(self) -> list[Changed]:
         """What was changed before the browser was sent to another page."""
         waiting, self._flash = self._flash, []
@@ -108,7 +116,7 @@ class App:
         response = await self._answer(scope, receive)
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
-        if scope["method"] == "HEAD":
+        if scope["method"] == "HEAD" and not isinstance(response, StreamingResponse):
             response.body = b""
         await response(scope, receive, send)
 
@@ -140,6 +148,9 @@ class App:
         if path.startswith(STATIC):
             file = self._static.get(path.removeprefix(STATIC))
             return Response(file.data, media_type=file.type) if file else self._refuse(_NO_PAGE)
+        if path == EVENTS:
+            stream = self.live.events(query.get("project", ""))
+            return StreamingResponse(stream, media_type="text/event-stream")
         if path == "/":
             slug = ALL if self.everywhere or not self.projects else self.projects[0].slug
             return _see_other(f"/{slug}/")

@@ -32,8 +32,9 @@ Writes are POST (htmx: hx-post, a form or hx-vals); the frame checks the origin 
 `request.form`. A destructive one first shows a Fragment with `parts.dialog` that says what would go.
 
 Kept readings: `request.kept(key, make, *topics)` returns what `make` returned last time, until a file of these topics
-changes (sessions, memory, lessons, knowledge, hooks; none means any of them). Keep values, not generators. A screen
-answers within 15 times `python -c pass` with 10,000 sessions, so read with it, and page with `request.page(items)`.
+changes (sessions, memory, lessons, knowledge, hooks, running; none means any file of the memory). Keep values, not
+generators. A screen answers within 15 times `python -c pass` with 10,000 sessions: read with it, and page with
+`request.page(items)`.
 
 Live: what should follow the files stands in {% call parts.live("id", "sessions memory") %}…{% endcall %}: when files of
 these topics change, and after every write, the browser loads the page again and replaces just these parts. Give each
@@ -48,7 +49,7 @@ that key while its row is selected, or, outside of rows, at any time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from msgspec import Struct
@@ -59,6 +60,9 @@ from holdfast.store.project import Project
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from holdfast.flows.running_sessions import RunningSession
+    from holdfast.model.ledger import LedgerEntry
 
 T = TypeVar("T")
 Method = Literal["GET", "POST"]
@@ -141,6 +145,7 @@ class Frame(Protocol):
 
     def url(self, slug: str, name: str, values: Mapping[str, Any]) -> str: ...
     def kept(self, opened: Opened, key: str, topics: Sequence[str], make: Callable[[], T]) -> T: ...
+    def running_sessions(self, opened: Opened, rows: Iterable[LedgerEntry]) -> list[RunningSession]: ...
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -184,6 +189,10 @@ class Request(Struct, frozen=True, kw_only=True):
     def kept_of(self, opened: Opened, key: str, make: Callable[[], T], *topics: str) -> T:
         """As `kept`, for one of `projects`."""
         return self.frame.kept(opened, key, topics, make)
+
+    def running(self, opened: Opened, rows: Iterable[LedgerEntry]) -> list[RunningSession]:
+        """The sessions that agents run now in one of `projects`, given its ledger rows; topic `running`."""
+        return self.frame.running_sessions(opened, rows)
 
     def page(self, items: Sequence[T]) -> Slice:
         """The part of a list that `?page=` asks for."""

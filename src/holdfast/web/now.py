@@ -16,6 +16,7 @@ def show(request: Request) -> Page:
         "now.html",
         title="Now",
         status_of_project=request.kept("status", lambda: status_of(request.machine, request.project)),
+        running=[] if request.opened is None else request.running(request.opened, entries),
         sessions=recent,
         titles=titles_of(request.project, recent),
     )

@@ -1,4 +1,4 @@
-"""What screens have read of a project, kept until one of its files changes."""
+"""What screens have read of a project, kept until one of its files changes, and what shows that one did."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from holdfast.flows.running_sessions import RunningSessions
+from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
 T = TypeVar("T")
 MOST_KEPT = 64  # readings; the one that was not used for longest goes
 MOST_FILES = 400  # of the files of one topic that are looked at
-TOPICS = ("sessions", "memory", "lessons", "knowledge", "hooks")
-Stamp = tuple[tuple[str, int, int], ...]
+TOPICS = ("sessions", "memory", "lessons", "knowledge", "hooks", "running")
+FILES = TOPICS[:-1]  # of the memory; what is running is seen in the agents' own folders
+Stamp = tuple[tuple[object, ...], ...]
 
 
 class _Kept(Struct):
@@ -28,7 +31,9 @@ class _Kept(Struct):
 class Readings:
     """Readings of all open projects. Two requests never make the same one at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._running: dict[Path, RunningSessions] = {}
         self._kept: OrderedDict[tuple[Path, str], _Kept] = OrderedDict()
         self._locks: dict[tuple[Path, str], Lock] = {}
         self._lock = Lock()
@@ -38,7 +43,7 @@ class Readings:
         with self._lock:
             own = self._locks.setdefault(name, Lock())
         with own:
-            stamp = tuple(stamp_of(project, topic) for topic in topics or TOPICS)
+            stamp = tuple(self.stamp(project, topic) for topic in topics or FILES)
             known = self._kept.get(name)
             if known is not None and known.stamp == stamp:
                 with self._lock:
@@ -53,10 +58,17 @@ class Readings:
                     self._kept.popitem(last=False)
             return value
 
+    def stamp(self, project: Project, topic: str, *, rescan: bool = False) -> Stamp:
+        """Size and time of every file of a topic: a few stats, no reading."""
+        if topic == "running":
+            return self.running(project).stamp(rescan=rescan)
+        return tuple(_stat(path) for path in files_of(project, topic))
 
-def stamp_of(project: Project, topic: str) -> Stamp:
-    """Size and time of every file of a topic: a few stats, no reading."""
-    return tuple(_stat(path) for path in files_of(project, topic))
+    def running(self, project: Project) -> RunningSessions:
+        with self._lock:
+            if project.memory not in self._running:
+                self._running[project.memory] = RunningSessions(self._machine, project)
+            return self._running[project.memory]
 
 
 def files_of(project: Project, topic: str) -> Iterator[Path]:

@@ -32,6 +32,7 @@ from holdfast.web.contract import Opened
 from holdfast.web.screens import SCREENS
 
 IDLE_S = 30 * 60.0
+GONE = "its terminal is gone"
 LOOK_S = 0.5  # how often it looks whether its terminal is still there
 HOST = "127.0.0.1"
 _LINK = "ui-"
@@ -77,7 +78,7 @@ def serve(machine: Machine, projects: Sequence[Opened], *, port: int, everywhere
             timeout_graceful_shutdown=1,
         )
         server = _Server(config)
-        asyncio.run(page.run(server, listener))
+        asyncio.run(page.run(server, listener, app.live.close))
     return page.why
 
 
@@ -106,6 +107,7 @@ class _Running:
         self._last = time.monotonic()
         self._parent = os.getppid()
         self._link_file: Path | None = None
+        self._close: Callable[[], None] = lambda: None
 
     def touch(self) -> None:
         self._last = time.monotonic()
@@ -113,7 +115,8 @@ class _Running:
             files.discard([self._link_file])
             self._link_file = None
 
-    async def run(self, server: uvicorn.Server, listener: socket.socket) -> None:
+    async def run(self, server: uvicorn.Server, listener: socket.socket, close: Callable[[], None]) -> None:
+        self._close = close
         loop = asyncio.get_running_loop()
         with _signals(loop, lambda why: self._end(server, why)):
             self._read_terminal(loop, server)
@@ -132,6 +135,7 @@ class _Running:
     def _end(self, server: uvicorn.Server, why: str) -> None:
         self.why = self.why or why
         server.should_exit = True
+        self._close()
 
     async def _watch(self, server: uvicorn.Server) -> None:
         while not server.should_exit:
@@ -139,7 +143,7 @@ class _Running:
             if time.monotonic() - self._last > self._life.idle_s:
                 self._end(server, "nothing was asked for half an hour")
             elif self._is_alone():
-                self._end(server, "its terminal is gone")
+                self._end(server, GONE)
 
     def _is_alone(self) -> bool:
         if self._life.terminal is None:
@@ -190,7 +194,7 @@ class _Running:
                 self._offer(open_browser=False)
             else:
                 loop.remove_reader(terminal)
-                self._end(server, "its terminal is gone")
+                self._end(server, GONE)
 
         loop.add_reader(terminal, read)
 
@@ -204,7 +208,7 @@ def _has_screen(machine: Machine) -> bool:
 
 @contextlib.contextmanager
 def _signals(loop: asyncio.AbstractEventLoop, end: Callable[[str], None]) -> Iterator[None]:
-    reasons = {"SIGINT": "Ctrl+C", "SIGTERM": "it was asked to end", "SIGHUP": "its terminal is gone"}
+    reasons = {"SIGINT": "Ctrl+C", "SIGTERM": "it was asked to end", "SIGHUP": GONE}
     before: dict[int, object] = {}
     for name, why in reasons.items():
         if (number := getattr(signal, name, None)) is None:

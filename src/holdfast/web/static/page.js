@@ -120,26 +120,25 @@ document.addEventListener("keydown", (event) => {
 
 // --- parts that follow the files ------------------------------------------------------------------------
 
-let pending = null;
-let loading = false;
+let due = new Set();  // topics; "all" stands for every one
+let busy = false;
 
-// Loads the page again and replaces the parts that show these topics; all of them if none is named.
-async function refresh(topics = null) {
-  pending = topics === null || pending === null && loading ? topics : [...(pending || []), ...topics];
-  if (loading) return;
-  loading = true;
-  const ours = pending;
-  pending = undefined;
-  try {
-    const parts = all("[data-live]").filter((part) => ours === null || part.dataset.live.split(" ").some((topic) => ours.includes(topic)));
-    if (parts.length) {
-      const response = await fetch(location.href, { headers: { "X-Holdfast": "1" } });
-      if (response.ok) replace(parts, new DOMParser().parseFromString(await response.text(), "text/html"));
-    }
-  } catch { /* the page ended; the stream of events says so */ } finally {
-    loading = false;
-    if (pending !== undefined) { const next = pending; pending = undefined; refresh(next); }
+// Loads the page again and replaces the parts that show these topics.
+async function refresh(topics = ["all"]) {
+  topics.forEach((topic) => due.add(topic));
+  if (busy) return;
+  busy = true;
+  while (due.size) {
+    const now = due;
+    due = new Set();
+    const parts = all("[data-live]").filter((part) => now.has("all") || part.dataset.live.split(" ").some((topic) => now.has(topic)));
+    try {
+      const response = parts.length ? await fetch(location.href, { headers: { "X-Holdfast": "1" } }) : null;
+      if (response?.ok) replace(parts, new DOMParser().parseFromString(await response.text(), "text/html"));
+    } catch { break; /* the page has ended, and the stream of events says so */ }
+    if (due.size) await new Promise((done) => setTimeout(done, 500));  // an agent that writes fast is not followed faster
   }
+  busy = false;
 }
 
 function replace(parts, page) {
@@ -159,3 +158,20 @@ function replace(parts, page) {
     if (now) { if (!now.querySelector("[data-open]")) now.tabIndex = -1; select(now); }
   } else if (focus && document.activeElement === document.body) document.getElementById(focus)?.focus();
 }
+
+// The stream of changes is open while the tab can be seen: a browser has few connections, and tabs are many.
+let stream = null;
+function follow(again) {
+  if (document.hidden) {
+    stream?.close();
+    stream = null;
+  } else if (!stream && all("[data-live]").length) {
+    stream = new EventSource(`/events?project=${encodeURIComponent(document.body.dataset.project)}`);
+    stream.addEventListener("change", (event) => refresh(event.data.split(" ")));
+    stream.addEventListener("end", () => { stream.close(); say(lost, true); });
+    if (again) refresh();
+  }
+}
+document.addEventListener("visibilitychange", () => follow(true));
+addEventListener("pagehide", () => { stream?.close(); stream = null; });
+addEventListener("pageshow", (event) => follow(event.persisted));
