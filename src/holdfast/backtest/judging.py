@@ -20,6 +20,7 @@ from holdfast.briefing.file_pointers import prompt_words
 from holdfast.briefing.told_index import weight_of
 from holdfast.core.patterns import lazy_regex
 from holdfast.flows.payback import came_of
+from holdfast.hooks.moment import folded
 from holdfast.language.failure_wording import excerpt
 from holdfast.sessions.failing_calls import slip_of
 
@@ -111,6 +112,8 @@ class Judge:
                 return self._of_commands(commands_in(line.text), after)
             case "remedy":
                 return self._of_remedy(line, after)
+            case "answer" if line.when == "question":
+                return self._of_answer(line)
         return self._of_words(line)
 
     def _outdated(self, line: ToldLine) -> str:
@@ -155,6 +158,15 @@ class Judge:
         if came == "contradicted":
             return "wrong", "its remedy failed, or what it warns of works"
         return ("used", "its remedy was run afterwards") if came else ("unused", "its call was not made")
+
+    def _of_answer(self, line: ToldLine) -> tuple[Verdict, str]:
+        """Whether the person answered as before."""
+        answer = folded(self._walk.steps[line.step].answer)
+        if not answer:
+            return "unused", "it was not answered this time"
+        if answer in folded(line.text):
+            return "used", "it was answered so again"
+        return "wrong", f"it was answered otherwise this time: {self._walk.steps[line.step].answer[:80]}"
 
     def _of_words(self, line: ToldLine) -> tuple[Verdict, str]:
         words = set(prompt_words(_ID.sub("", _MARK.sub("", line.text))))

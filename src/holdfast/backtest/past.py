@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,8 +13,10 @@ import msgspec
 
 from holdfast.backtest.checkout import PastCheckout
 from holdfast.backtest.scratch import make
+from holdfast.backtest.sessions import PastStore
 from holdfast.briefing.prepare import prepare
 from holdfast.core.place import Place
+from holdfast.core.reuse import Reuse
 from holdfast.flows.remember import remember
 from holdfast.model.events import DistilledSession
 from holdfast.sessions.cursor import SourceCursor
@@ -62,7 +65,13 @@ class Past:
     """The memory of one project at a moment that only moves forward. Everything is written below `folder`."""
 
     def __init__(
-        self, folder: Path, name: str, real: Path | None, env: Mapping[str, str], begins: float
+        self,
+        folder: Path,
+        name: str,
+        real: Path | None,
+        env: Mapping[str, str],
+        begins: float,
+        reuse: Reuse,
     ) -> None:
         self._at = begins
         root = folder / name
@@ -76,7 +85,12 @@ class Past:
         self.machine.now = lambda: datetime.fromtimestamp(self._at, UTC)
         self.project: Project = self.machine.project()
         enable(self.project)
-        self._store = CaptureStore(self.project.capture)
+        self._reuse = reuse
+        CaptureStore(self.project.capture).close()  # makes the file, which `kept_open` needs
+        self._opened = ExitStack()
+        # Only one store can be shared: the memory that is asked first opens first.
+        shared = self._opened.enter_context(PastStore.kept_open(self.project.capture))
+        self._store = shared or self._opened.enter_context(closing(CaptureStore(self.project.capture)))
         self.sessions: list[DistilledSession] = []
         self._prepared = 0.0
         self._is_stale = True
@@ -95,6 +109,7 @@ class Past:
                 self._store.put_record(record)
                 for cursor in cursors:
                     self._store.put(cursor)
+        self._reuse.changed()
         records = [record for record, _ in ended]
         remember(self.machine, self.project, records)
         self.sessions += records
@@ -104,6 +119,8 @@ class Past:
         """Prepares what hooks read, as of a moment, on a branch."""
         self._at = max(self._at, at)
         moved = self.checkout.at(at, branch) if self.checkout is not None else False
+        if moved:
+            self._reuse.changed()
         # A new day prepares again, because lines say how old they are.
         if moved or self._is_stale or int(at // _DAY_S) != int(self._prepared // _DAY_S):
             prepare(self.machine, self.project)
@@ -116,7 +133,7 @@ class Past:
         return _OnBranch(found, branch)
 
     def close(self) -> None:
-        self._store.close()
+        self._opened.close()
 
 
 class _OnBranch(Place):

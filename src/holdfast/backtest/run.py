@@ -35,6 +35,7 @@ from holdfast.core import fence
 from holdfast.core.errors import NotFound
 from holdfast.core.open_files import opened_once
 from holdfast.core.place import find_checkout
+from holdfast.core.reuse import Reuse, reusing
 from holdfast.core.tokens import count_tokens
 from holdfast.flows.demo import SESSIONS as DEMO
 from holdfast.flows.find_transcripts import TranscriptSearch, importers_for, search_paths
@@ -86,12 +87,16 @@ def run(
         scratch_folder() as scratch,
         opened_once(),
         collector_paused(),
+        reusing() as reuse,
     ):
-        return _Run(machine, project, scratch, progress).run(search, control, begun)
+        return _Run(machine, project, scratch, progress, reuse).run(search, control, begun)
 
 
 class _Run:
-    def __init__(self, machine: Machine, project: Project, folder: Path, progress: Progress) -> None:
+    def __init__(
+        self, machine: Machine, project: Project, folder: Path, progress: Progress, reuse: Reuse
+    ) -> None:
+        self._reuse = reuse
         self.machine, self.project, self.folder, self.progress = machine, project, folder, progress
         self.shuffled = Tally()
         self.rival = Tally()
@@ -108,7 +113,9 @@ class _Run:
                 fix="Name others: holdfast backtest PATH",
             )
         real = self.project.root if find_checkout(str(self.project.root)) else None
-        past = Past(own, self.project.title, real, self.machine.env, sessions.dated[0].started - 1.0)
+        past = Past(
+            own, self.project.title, real, self.machine.env, sessions.dated[0].started - 1.0, self._reuse
+        )
         other = self._control(control, len(sessions.dated))
         try:
             tested = self._replay(sessions, past, other)
@@ -180,7 +187,7 @@ class _Run:
             return Control(title, 0, None)
         last = max(one.ended for one in sessions.dated)
         real = project.root if project is not None and find_checkout(str(project.root)) else None
-        past = Past(folder, "control", real, self.machine.env, last)
+        past = Past(folder, "control", real, self.machine.env, last, self._reuse)
         latest = sessions.dated[-wanted:]
         past.learn([(one.record, one.cursors) for one in latest], last)
         return Control(title, len(latest), past)

@@ -13,6 +13,7 @@ from holdfast.briefing.told_index import weight_of
 from holdfast.core.fence import wrap
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import is_checkout
+from holdfast.core.reuse import for_same_arguments, for_same_object
 from holdfast.core.stopwords import ENGLISH
 from holdfast.core.words import LONGEST_PROMPT, branch_words, command_in, name_words, words
 from holdfast.guard.hidden_text import has_hidden
@@ -65,9 +66,8 @@ def write_postings(
     lengths = array("f")
     for statement in TABLES.values():
         db.execute(statement)
-    path_words: dict[str, list[str]] = {}
     for number, session in enumerate(ordered):
-        counts = _counts(session, path_words)
+        counts = _counts(session)
         lengths.append(sum(counts.values()))
         for word, count in counts.items():
             holding[word].extend((number, round(count * QUARTERS)))
@@ -87,7 +87,7 @@ def write_postings(
     db.executemany(
         "INSERT INTO file VALUES (?, ?, ?, ?, ?, ?)",
         (
-            (id, path, *_path_words(path, path_words), touching[path].tobytes(), len(written.get(id, ())))
+            (id, path, *_path_words(path), touching[path].tobytes(), len(written.get(id, ())))
             for path, id in ids.items()
         ),
     )
@@ -128,7 +128,8 @@ def _write_openings(db: sqlite3.Connection, sessions: Sequence[PointerSession]) 
     return weights
 
 
-def _counts(session: PointerSession, path_words: dict[str, list[str]]) -> dict[str, float]:
+@for_same_object
+def _counts(session: PointerSession) -> dict[str, float]:
     counts: dict[str, float] = defaultdict(float)
     for prompt in session.prompts:
         for word in prompt_words(prompt):
@@ -140,31 +141,34 @@ def _counts(session: PointerSession, path_words: dict[str, list[str]]) -> dict[s
     for word in branch_words(session.branch, ENGLISH):
         counts[word] += 1.0
     for path in session.edited:
-        if path not in path_words:
-            path_words[path] = sorted(set(words(path, ENGLISH)))
-        for word in path_words[path]:
+        for word in _words_of_path(path):
             counts[word] += 1.0
     return counts
+
+
+@for_same_arguments
+def _words_of_path(path: str) -> tuple[str, ...]:
+    return tuple(sorted(set(words(path, ENGLISH))))
 
 
 def _written(sessions: Sequence[PointerSession], ids: Mapping[str, int]) -> dict[int, set[str]]:
     """For each file the words of the identifiers that sessions wrote into it."""
     words_by_file: dict[int, set[str]] = {}
-    words_by_name: dict[str, list[str]] = {}
     for session in sessions:
         for path, names in session.named:
             if path in ids:
-                file_words = words_by_file.setdefault(ids[path], set())
-                for name in names.split():
-                    if name not in words_by_name:
-                        words_by_name[name] = words(name, ENGLISH)
-                    file_words.update(words_by_name[name])
+                words_by_file.setdefault(ids[path], set()).update(_words_of_names(names))
     return words_by_file
 
 
-def _path_words(path: str, known: Mapping[str, list[str]]) -> tuple[str, str]:
-    path_words = known.get(path) or sorted(set(words(path, ENGLISH)))
-    return " ".join(path_words), " ".join(sorted(name_words(path, ENGLISH)))
+@for_same_arguments
+def _words_of_names(names: str) -> frozenset[str]:
+    return frozenset(words(names, ENGLISH))
+
+
+@for_same_arguments
+def _path_words(path: str) -> tuple[str, str]:
+    return " ".join(_words_of_path(path)), " ".join(sorted(name_words(path, ENGLISH)))
 
 
 def _write_earlier(db: sqlite3.Connection, latest: Sequence[PointerSession]) -> None:
@@ -178,6 +182,7 @@ def _write_earlier(db: sqlite3.Connection, latest: Sequence[PointerSession]) -> 
     )
 
 
+@for_same_arguments
 def prompt_words(prompt: str) -> list[str]:
     return words(prompt[:LONGEST_PROMPT], ENGLISH)
 
@@ -254,6 +259,7 @@ def pointer_sessions(project: Project) -> list[PointerSession]:
     return [pointer_session(record, project.root) for record in records]
 
 
+@for_same_object
 def pointer_session(record: DistilledSession, root: Path) -> PointerSession:
     """A record as the ranking needs it, with the repository's own paths only."""
     edited: dict[str, None] = {}

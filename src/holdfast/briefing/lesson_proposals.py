@@ -17,6 +17,7 @@ from holdfast.core.errors import HoldfastError
 from holdfast.core.git import run_git
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import is_checkout
+from holdfast.core.reuse import until_changed
 from holdfast.lessons.choices import Choices
 from holdfast.lessons.commands import LEAST_MET, STUMBLES, by_worth, lately_met
 from holdfast.lessons.fingerprint import Missing, take
@@ -93,7 +94,7 @@ def learn(machine: Machine, project: Project, group: str = "") -> None:
     Also withdraws what agents know anyway: what the guides state, and commands that every session runs at once.
     """
     experiences = lived_here(project)
-    taught = offered(project, experiences)
+    taught = offered(project)
     renewed = _renewed(machine, project, taught.usual)
     if proposals := [*taught.lessons, *renewed, *_registrations(machine, project, experiences)]:
         propose(machine, project, proposals, group)
@@ -132,11 +133,12 @@ def _registrations(machine: Machine, project: Project, lived: Sequence[Lived]) -
     return registrations
 
 
-def offered(project: Project, lived: Sequence[Lived] | None = None) -> Learned:
+@until_changed
+def offered(project: Project) -> Learned:
     """The lessons to propose to a person. Those that the guides state count as usual, and those whose files no longer
     exist are left out."""
-    lived = lived_here(project) if lived is None else lived
-    taught, guides = learned(lived, known_here(project, lived)), Guides(project, lived)
+    lived = lived_here(project)
+    taught, guides = learned_here(project), Guides(project, lived)
     lessons, usual = (standing(project, lived, group) for group in (taught.lessons, taught.usual))
     stated = {lesson.id for lesson in lessons if guides.state(lesson)}
     return Learned(
@@ -144,6 +146,13 @@ def offered(project: Project, lived: Sequence[Lived] | None = None) -> Learned:
         taught.contradicted,
         (*usual, *(lesson for lesson in lessons if lesson.id in stated)),
     )
+
+
+@until_changed
+def learned_here(project: Project) -> Learned:
+    """The lessons of all known sessions."""
+    lived = lived_here(project)
+    return learned(lived, known_here(project, lived))
 
 
 def usual_commands(project: Project, choices: Choices, now: float) -> list[Lesson]:
@@ -228,7 +237,7 @@ def strong_stumbles(
     sessions = [experience.session for experience in experiences]
     strong = [
         lesson
-        for lesson in learned(experiences, known_here(project, experiences)).lessons
+        for lesson in learned_here(project).lessons
         if lesson.kind in STUMBLES and lesson.strong and lately_met(lesson, sessions) >= LEAST_MET
     ]
     if not strong:

@@ -18,6 +18,7 @@ from holdfast.core import files
 from holdfast.core.errors import StoreError
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.stopwords import ENGLISH, OTHER_LANGUAGES
+from holdfast.core.sync_folders import is_discarding
 from holdfast.core.tokens import count_tokens
 from holdfast.core.words import words
 from holdfast.hooks.meaning import UNIT
@@ -183,7 +184,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     for attempt in (1, 2):
         db = sqlite3.connect(path, timeout=30, isolation_level=None)
         try:
-            db.execute("PRAGMA synchronous=NORMAL")
+            db.execute(f"PRAGMA synchronous={'OFF' if is_discarding() else 'NORMAL'}")
             db.execute("BEGIN IMMEDIATE")
             if not _is_current(db):
                 raise sqlite3.DatabaseError("another format")

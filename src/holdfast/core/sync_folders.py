@@ -33,6 +33,10 @@ def to_be_discarded() -> Iterator[None]:
         _discarding.reset(token)
 
 
+def is_discarding() -> bool:
+    return _discarding.get()
+
+
 def sync(descriptor: int) -> None:
     """Makes the content of an open file survive a power cut."""
     if not _discarding.get():

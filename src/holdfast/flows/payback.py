@@ -139,9 +139,11 @@ def came_of(rule: str, kind: LessonKind, calls: Iterable[Call]) -> Literal["used
     used = False
     for call in calls:
         runs = [tuple(map(unquoted, part.words)) for part in simple_commands(call.command)]
-        followed = any(_is_subsequence(words, run) for words in recommended for run in runs) or any(
-            _touches(words, call) for words in recommended
-        )
+        followed = any(
+            _is_subsequence(words, run) and not _is_failing(failing, words, run)
+            for words in recommended
+            for run in runs
+        ) or any(_touches(words, call) for words in recommended)
         if followed and call.ok is False and slip_of(call.command, excerpt(call.output), call.at):
             return "contradicted"
         if followed:
@@ -162,6 +164,11 @@ def _is_subsequence(words: Sequence[str], run: Sequence[str]) -> bool:
         return False
     rest = iter(run)
     return all(word in rest for word in words)
+
+
+def _is_failing(failing: Iterable[Sequence[str]], words: Sequence[str], run: Sequence[str]) -> bool:
+    """Whether a run is the failing call, where that has all the words of the remedy and more."""
+    return any(len(tried) > len(words) and _is_subsequence(tried, run) for tried in failing)
 
 
 def _touches(words: Sequence[str], call: Call) -> bool:

@@ -12,12 +12,13 @@ from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
 from itertools import repeat
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from holdfast.core.errors import FormatTooNew, StoreError
+from holdfast.core.sync_folders import is_discarding
 from holdfast.language.dialogue import Message
 from holdfast.model.events import DistilledSession, Lived
 from holdfast.model.memory import DeadEnd
@@ -75,7 +76,7 @@ class CaptureStore:
         try:
             self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
             self._use_write_ahead_log()
-            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.execute(f"PRAGMA synchronous={'OFF' if is_discarding() else 'NORMAL'}")
             self._prepare()
         except sqlite3.Error as error:
             raise _refused(path, error) from error
@@ -101,7 +102,7 @@ class CaptureStore:
 
     @classmethod
     @contextmanager
-    def kept_open(cls, path: Path) -> Iterator[None]:
+    def kept_open(cls, path: Path) -> Iterator[Self | None]:
         """Share one connection among the glimpses within: opening a database and reading its schema takes time.
 
         The connection may write, though no glimpse does: the last connection to close removes the write-ahead log.
@@ -111,11 +112,11 @@ class CaptureStore:
             with suppress(StoreError):
                 store = cls(path)
         if store is None:
-            yield
+            yield None
             return
         token = _kept.set(store)
         try:
-            yield
+            yield store
         finally:
             _kept.reset(token)
             store.close()
