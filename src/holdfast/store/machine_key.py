@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from holdfast.core import files
 from holdfast.core.errors import StoreError
 from holdfast.core.hashes import sha256
+from holdfast.core.sync_folders import new_name_in
 from holdfast.model.origin import Origin
 from holdfast.store.bundle import Manifest
 
@@ -55,15 +56,26 @@ def _is_equal(one: str, other: str) -> bool:
     return sum(ord(sign) ^ ord(wanted) for sign, wanted in zip(one, other, strict=True)) == 0
 
 
+def _is_torn(path: Path) -> bool:
+    """Whether the key was never whole on the disk: half of it, or the zeros that a power cut leaves."""
+    if not os.path.lexists(path) or not stat.S_ISREG(path.lstat().st_mode):
+        return False
+    written = files.read(path) or b""
+    return len(written) < 2 * _BYTES or b"\0" in written
+
+
 def _key(home: Path) -> bytes:
     """The secret of this machine, made at the first export."""
     path = home / NAME
     files.make_private(home)
     with files.lock(home / "locks" / "machine-key.lock"):
+        if _is_torn(path):
+            files.discard([path])
         if not os.path.lexists(path):
             with files.explained(path, "write"), files.open_new(path, 0o600) as file:
                 file.write(os.urandom(_BYTES).hex().encode())
                 files.finish(file)
+            new_name_in(home)
     if not stat.S_ISREG(path.lstat().st_mode):
         raise StoreError("it is no regular file", where=str(path), fix="Remove it; a new key is made")
     try:
