@@ -911,6 +911,24 @@ def test_a_search_that_finds_nothing_near_says_so(holdfast: Holdfast) -> None:
     assert "Redis" in near.stdout and "clearly" not in near.stderr
 
 
+def test_every_list_takes_a_limit_and_the_newest_stay(repo: Path, holdfast: Holdfast) -> None:
+    for number in ("one", "two", "three"):
+        holdfast("decide", f"The gateway has {number} retries for uploads of tenant {number}", check=0)
+        holdfast("todo", "add", f"Rotate the key {number}", check=0)
+        holdfast("fact", "add", f"The port of {number} is known", "--evidence", f"port of {number}", check=0)
+    for words in (
+        ("decide", "--list"),
+        ("todo",),
+        ("fact",),
+        ("fact", "list"),
+        ("search", "retries of tenant"),
+    ):
+        assert len(holdfast(*words, "--limit", "2", "--json", check=0).json()) == 2, words
+        assert "must be 1 or more" in holdfast(*words, "--limit", "0", check=2).stderr
+    assert holdfast("search", "retries of tenant", "--since", "2999-01-01", "--json", check=0).json() == []
+    assert len(holdfast("search", "retries of tenant", "--since", "today", "--json", check=0).json()) >= 2
+
+
 def test_questions_can_be_the_newest_few(repo: Path, holdfast: Holdfast) -> None:
     for name in ("first", "second", "third"):
         holdfast("ask", f"Which {name} colour has the door?", check=0)

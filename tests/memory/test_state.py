@@ -41,6 +41,16 @@ def test_a_hosts_helper_is_not_what_was_done_last() -> None:
     assert [item.session for item in advance(Current(), [("", helper), ("", asked)]).done] == [asked.session]
 
 
+@pytest.mark.promise("V1")
+def test_the_state_calls_a_session_by_its_title() -> None:
+    titled = replace(record("why did https://x.test/1 fail, and again"), title="Harden the npm publish step")
+    [done] = advance(Current(), [("", titled)]).done
+    assert done.text == "Harden the npm publish step."
+    unfinished = replace(titled, outcome="partial")
+    [step] = advance(Current(), [("", unfinished)]).next
+    assert "Harden the npm publish step" in step.text
+
+
 def session(
     name: str, at: float, *tasks: TaskResult, left: tuple[OpenItem, ...] = (), **more: object
 ) -> DistilledSession:

@@ -24,6 +24,7 @@ from holdfast.core.stopwords import ENGLISH
 from holdfast.core.tokens import count_tokens, cut_to
 from holdfast.core.words import words
 from holdfast.hooks.telling import Found
+from holdfast.ledger.rows import session_titles
 from holdfast.memory.decisions import is_passage
 from holdfast.memory.merge import is_passing
 from holdfast.memory.read import ProjectMemory
@@ -89,16 +90,17 @@ def gathered(machine: Machine, project: Project, subject: str, name: str = "") -
         if hit.id in told:
             found.add("rules", _of_hit(hit))
     set_aside_replaced(found, project, memory)
-    _add_titles(found, memory)
+    _add_titles(found, project, memory)
     return found
 
 
-def _add_titles(found: Gathered, memory: ProjectMemory) -> None:
+def _add_titles(found: Gathered, project: Project, memory: ProjectMemory) -> None:
     """Names the sessions of all lines."""
     titles = {
         entry.session: cut_to(" ".join(entry.context.split()), _TITLE_TOKENS) for _, entry in memory.entries()
     }
     titles |= {section.session: section.title for _, section in memory.passages()}
+    titles |= {session: title for session, title in session_titles(project, list(titles)).items() if title}
     for lines in found.lines.values():
         lines[:] = [
             replace(line, title=titles.get(line.session, "")) if line.session else line for line in lines

@@ -35,5 +35,5 @@ def _show(watch: Watch) -> None:
         name = short_session(alert.session) if alert.session else "budget"
         output.line(f"{name}{' (running)' if alert.live else ''}: {alert.text}")
     if not watch.alerts:
-        days = f"no session of the last {watch.since_days} days is beyond its like"
-        output.line(f"Nothing to say: {days} ({output.plural(watch.sessions, 'session')} known).")
+        known = output.plural(watch.sessions, "session")
+        output.line(f"No unusual sessions in the last {watch.since_days} days ({known} in the ledger).")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag, option
+from holdfast.cli.options import Machine, Namespace, flag, limit, newest, option
 from holdfast.cli.output import flat
 from holdfast.core.errors import UsageError
 from holdfast.flows import questions as app
@@ -28,6 +28,7 @@ OPTIONS = (
         "--by", choices=("user", "agent"), default="", help="who decided (default: who runs this command)"
     ),
     flag("--list", "list the register"),
+    *limit("decisions of the register, the newest", "default: all"),
     flag("--json", "the decision, or the register, as JSON"),
 )
 
@@ -77,7 +78,7 @@ def _list(options: Namespace, machine: Machine) -> None:
         raise UsageError("--list takes no decision", fix="holdfast decide TEXT --because WHY keeps one")
     file = app.read_decisions(machine)
     output.warn_all(problem.message for problem in file.problems)
-    decisions = file.reference.decisions
+    decisions = newest(file.reference.decisions, options.limit, lambda decision: decision.at)
     nothing = "No decisions yet. holdfast decide TEXT --because WHY keeps one."
     output.answer(
         options,

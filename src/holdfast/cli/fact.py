@@ -10,7 +10,18 @@ from typing import Any
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
 from holdfast.cli.consent import agreed
-from holdfast.cli.options import SUPPRESS, Machine, Namespace, Option, Verb, flag, of_verb, option
+from holdfast.cli.options import (
+    SUPPRESS,
+    Machine,
+    Namespace,
+    Option,
+    Verb,
+    flag,
+    limit,
+    newest,
+    of_verb,
+    option,
+)
 from holdfast.cli.output import flat
 from holdfast.flows import facts as app
 from holdfast.guard.hidden_text import visible
@@ -53,6 +64,7 @@ def _category(about: str) -> Option:
 OPTIONS = (
     _category(f"only facts of this category: {', '.join(_CATEGORIES)}"),
     flag("--all", "retired facts too"),
+    *limit("facts, the newest", "default: all"),
     flag("--json", "the result as JSON"),
 )
 VERBS = {
@@ -103,7 +115,9 @@ VERBS = {
 
 def run(options: Namespace, machine: Machine) -> None:
     facts = _read(machine)
-    wanted_facts = [fact for fact in facts if _is_wanted(fact, options)]
+    wanted_facts = newest(
+        [fact for fact in facts if _is_wanted(fact, options)], options.limit, lambda kept: kept.fact.at
+    )
     nothing = (
         "No such fact stands. holdfast fact list --all shows retired ones too."
         if facts

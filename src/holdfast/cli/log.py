@@ -9,7 +9,7 @@ import msgspec
 
 from holdfast.briefing.history import entry_of, logged
 from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag, limit, option
+from holdfast.cli.options import Machine, Namespace, flag, limit, moment_from, option, since
 from holdfast.core.patterns import lazy_regex
 from holdfast.ledger.rows import session_titles
 from holdfast.memory.log import render_entry
@@ -37,6 +37,8 @@ def _count(text: str) -> int:
 OPTIONS = (
     option("session", nargs="?", metavar="SESSION", help="an id, or the beginning of one"),
     *limit("sessions, the newest", "default: 5; 0: all", type=_count, default=5),
+    since("sessions"),
+    option("--agent", metavar="AGENT", help="only this agent's sessions, e.g. claude-code"),
     option("--branch", metavar="NAME", help="only sessions on this branch"),
     option("--project", default="", metavar="NAME", help="default: the one of this branch"),
     option("--grep", metavar="TEXT", help="only sessions whose entry holds this text"),
@@ -48,6 +50,7 @@ OPTIONS = (
 def run(options: Namespace, machine: Machine) -> None:
     entries, problems = logged(machine, machine.project(), options.project)
     output.warn_all(problem.message for problem in problems)
+    start = moment_from(options.since)
     if options.session:
         entries = [entry_of(entries, options.session)]
     else:
@@ -55,6 +58,8 @@ def run(options: Namespace, machine: Machine) -> None:
             entry
             for entry in entries
             if options.branch in (None, entry.branch)
+            and options.agent in (None, entry.agent)
+            and (start is None or (entry.at or 0.0) >= start.timestamp())
             and (not options.decisions or entry.decisions)
             and (not options.grep or options.grep.casefold() in render_entry(entry).casefold())
         ]
@@ -65,7 +70,12 @@ def run(options: Namespace, machine: Machine) -> None:
     for entry in entries:
         show_entry(render_entry(entry), titles.get(entry.session, ""))
     if not entries:
-        output.note("The log is empty. holdfast import reads what agents recorded.")
+        chosen = options.branch or options.agent or options.since or options.grep or options.decisions
+        output.note(
+            "No session matches. holdfast log -n 0 shows all."
+            if chosen
+            else "The log is empty. holdfast import reads what agents recorded."
+        )
 
 
 def as_json(entry: LogEntry) -> dict[str, object]:

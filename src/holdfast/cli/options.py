@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from holdfast.core.errors import UsageError
 from holdfast.store.machine import Machine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 __all__ = [
     "SUPPRESS",
@@ -28,10 +28,12 @@ __all__ = [
     "flag",
     "limit",
     "moment_from",
+    "newest",
     "of_verb",
     "option",
     "since",
 ]
+_Item = TypeVar("_Item")
 
 _MOST_DIGITS = 16
 _SPANS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -110,6 +112,14 @@ def limit(
     listed = option("-n", "--limit", type=type, metavar="N", help=f"at most N {what} ({note})", **settings)
     older = option("--last", "--most", dest="limit", type=type, help=SUPPRESS, default=SUPPRESS)
     return listed, older
+
+
+def newest(items: Sequence[_Item], most: int | None, at: Callable[[_Item], float | None]) -> list[_Item]:
+    """At most so many, the newest, in the order that they came in."""
+    if not most or most >= len(items):
+        return list(items)
+    chosen = sorted(range(len(items)), key=lambda place: at(items[place]) or 0.0, reverse=True)[:most]
+    return [items[place] for place in sorted(chosen)]
 
 
 def moment_from(text: str | None, now: datetime | None = None) -> datetime | None:

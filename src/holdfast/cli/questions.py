@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.core.errors import UsageError
+from holdfast.cli.options import Machine, Namespace, flag, limit, newest
 from holdfast.flows.questions import read_questions
 
 OPTIONS = (
     flag("--open", "only questions that nobody has answered", group="which"),
     flag("--answered", "only answered questions, and those closed by hand", group="which"),
-    option("-n", type=int, default=0, metavar="N", help="only the newest N (default: all)"),
+    *limit("questions, the newest", "default: all"),
     flag("--json", "the questions as a JSON array"),
 )
 
@@ -24,12 +23,8 @@ def run(options: Namespace, machine: Machine) -> None:
         for question in file.questions
         if not (options.open and not question.open) and not (options.answered and question.open)
     ]
-    if options.n < 0:
-        raise UsageError("-n must be 1 or more")
-    if options.n:
-        newest = sorted(wanted, key=lambda question: question.at or 0.0, reverse=True)[: options.n]
-        wanted = [question for question in wanted if question in newest]
-    questions = sorted(wanted, key=lambda question: not question.open)
+    chosen = newest(wanted, options.limit, lambda question: question.at)
+    questions = sorted(chosen, key=lambda question: not question.open)
     which = " open" if options.open else " answered" if options.answered else ""
     output.answer(
         options,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from holdfast.briefing.brief import BUDGET, LEAST_BUDGET, brief
 from holdfast.briefing.search import KINDS, project_names, search
 from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag, option
+from holdfast.cli.options import Machine, Namespace, at_least_one, flag, moment_from, option, since
 from holdfast.cli.output import place
 from holdfast.core.errors import UsageError
 from holdfast.core.session_id import short_session
@@ -34,6 +34,7 @@ EXAMPLES = """examples:
   holdfast search --brief "retries of the export client"
   holdfast search --brief authentication --budget 1500 --json"""
 LONGEST = 240
+_DATED = 20  # times as many hits are looked through for those of a period
 _BEFORE = 40  # characters shown before the word that was searched for
 
 
@@ -44,7 +45,10 @@ OPTIONS = (
     option("--kind", action="append", choices=KINDS, metavar="KIND", help=f"only these: {', '.join(KINDS)}"),
     option("--project", default="", metavar="NAME", help="only this project of the repository"),
     flag("--everywhere", "in every project on this machine"),
-    option("-k", type=int, default=5, metavar="N", help="how many hits (default: 5)"),
+    since("hits"),
+    option(
+        "-n", "--limit", "-k", type=at_least_one, default=5, metavar="N", help="at most N hits (default: 5)"
+    ),
     flag("--all", "the nearest hits, even where nothing fits"),
     flag("--why", "also say how well each fits, from 0 to 1"),
     flag("--brief", "compose what is known of a subject, for a reader who begins a large task"),
@@ -57,13 +61,13 @@ OPTIONS = (
     ),
     flag("--json", "the hits, or the brief, as JSON"),
 )
-_OF_HITS = ("kind", "everywhere", "all", "why")
+_OF_HITS = ("kind", "everywhere", "all", "why", "since")
 
 
 def run(options: Namespace, machine: Machine) -> None:
     query = " ".join(options.query).strip()
-    if not query or options.k < 1:
-        raise UsageError("there is nothing to search for" if not query else "-k must be 1 or more")
+    if not query:
+        raise UsageError("there is nothing to search for")
     if options.brief:
         return _brief(options, machine, query)
     if options.budget is not None:
@@ -106,17 +110,19 @@ def _brief(options: Namespace, machine: Machine, subject: str) -> None:
 
 
 def _found(options: Namespace, machine: Machine, query: str, *, nearest: bool) -> list[Hit]:
-    return search(
+    start = moment_from(options.since)
+    hits = search(
         machine,
         machine.project(),
         query,
-        options.k,
+        options.limit * (_DATED if start else 1),
         options.kind,
         name=options.project,
         everywhere=options.everywhere,
         nearest=nearest,
         waiting=True,
     )
+    return [hit for hit in hits if start is None or hit.date >= start.date().isoformat()][: options.limit]
 
 
 def _is_clear(options: Namespace, machine: Machine, query: str, hits: Sequence[Hit]) -> bool:

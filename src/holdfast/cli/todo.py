@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.cli import memory_views as views
 from holdfast.cli import output
-from holdfast.cli.options import SUPPRESS, Machine, Namespace, Verb, flag, of_verb, option
+from holdfast.cli.options import SUPPRESS, Machine, Namespace, Verb, flag, limit, of_verb, option
 from holdfast.cli.output import flat
 from holdfast.flows import todos as app
 
@@ -25,6 +25,7 @@ _JSON = flag("--json", "the to-dos as JSON", default=SUPPRESS)
 _IDS = option("ids", nargs="+", metavar="ID", help="the to-do's id, or the beginning of it")
 OPTIONS = (
     flag("--all", "those of other branches and closed ones too"),
+    *limit("to-dos, the urgent first", "default: all"),
     option(
         "--project",
         default="",
@@ -53,7 +54,7 @@ VERBS = {
 def run(options: Namespace, machine: Machine) -> None:
     listed, problems = app.list_todos(machine, everything=options.all, name=options.project)
     output.warn_all(problem.message for problem in problems)
-    items = [(todo.item, todo.closed) for todo in listed]
+    items = [(todo.item, todo.closed) for todo in listed][: options.limit]
     nothing = "Nothing to do. holdfast todo add TEXT notes something."
     elsewhere = () if items or options.all else app.list_todos(machine, everything=True)[0]
     if any(not todo.closed for todo in elsewhere):

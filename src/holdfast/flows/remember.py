@@ -18,7 +18,7 @@ from holdfast.core.errors import HoldfastError
 from holdfast.language.own_words import own_words
 from holdfast.memory.current import ActiveProject, Current, CurrentFile, Done, FileHint, settled_by_hand
 from holdfast.memory.decisions import SessionPassages
-from holdfast.memory.log import goal_line, log_entry
+from holdfast.memory.log import goal_line, log_entry, title_line
 from holdfast.memory.merge import (
     Contradiction,
     doubt_question,
@@ -293,7 +293,7 @@ def _active(before: Sequence[ActiveProject], groups: Groups) -> tuple[ActiveProj
         last = attended[-1]
         active[name] = ActiveProject(
             name=name,
-            status=f"{goal_line(last, 100).rstrip('.')} ({last.outcome})",
+            status=f"{title_line(last, 100).rstrip('.')} ({last.outcome})",
             branch=last.branch,
             pointers=(f"projects/{name}/log.md",),
             at=to_minute(last.ended),

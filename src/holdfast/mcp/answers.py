@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -79,20 +79,22 @@ def _shown_id(id: str) -> str:
 
 def _search(machine: Machine, given: tools.Search, client: str) -> str:
     from holdfast.briefing.search import search
+    from holdfast.ledger.rows import session_titles
 
     project = permit(machine, reads=True, writes=False)
     kinds = None if given.kind == "any" else [given.kind]
     hits = search(machine, project, given.query, given.k, kinds, waiting=True)
     if not hits:
         return "Nothing is known of that."
+    titles = session_titles(project, [hit.session for hit in hits])
     lines = []
     for hit in hits:
         where = f"{hit.path}:{hit.line}" if hit.line else hit.path
-        session = f"session {short_session(hit.session)}" if hit.session else ""
+        session = f"session {_named(hit.session, titles)}" if hit.session else ""
         lines.append(_flat(hit.text))
         origin = origin_text(hit.origin, trusted=hit.trusted)
         about = (_id(hit.id), hit.kind, hit.date[:10], where, session, origin)
-        lines.append("  " + " · ".join(filter(None, about)))
+        lines.append("  " + _flat(" · ".join(filter(None, about))))
     return fenced(lines)
 
 
@@ -123,7 +125,7 @@ def _blame(machine: Machine, wanted: str) -> str:
 
 def _recommend(machine: Machine, given: tools.Recommend, client: str) -> str:
     from holdfast.flows.advise import advise
-    from holdfast.ledger.rows import Filter, read_all
+    from holdfast.ledger.rows import Filter, read_all, session_titles
 
     project = permit(machine, reads=True, writes=False)
     if not given.goal.strip():
@@ -138,11 +140,16 @@ def _recommend(machine: Machine, given: tools.Recommend, client: str) -> str:
         lines.append(
             f"{candidate.model}: {fails}, {cost} per success, {candidate.sessions} sessions, {candidate.like} like this"
         )
-    if advice.like:
-        lines.append(
-            f"like this: {', '.join(short_session(candidate.entry.session) for candidate in advice.like[:MOST_LIKE])}"
-        )
+    if alike := [like.entry.session for like in advice.like[:MOST_LIKE]]:
+        titles = session_titles(project, alike)
+        lines.append(f"like this: {', '.join(_named(session, titles) for session in alike)}")
     return fenced(map(_flat, lines))
+
+
+def _named(session: str, titles: Mapping[str, str]) -> str:
+    """A session by its id and, where it is known, its title."""
+    title = titles.get(session)
+    return f"{short_session(session)} “{title}”" if title else short_session(session)
 
 
 def _remember(machine: Machine, given: tools.Remember, client: str) -> str:

@@ -258,6 +258,11 @@ def log_entry(record: DistilledSession, now: float, left: Sequence[OpenItem] | N
     )
 
 
+def title_line(record: DistilledSession, most: int) -> str:
+    """What lists call the session; of a record of earlier versions its goal."""
+    return cut(record.title, most) if record.title else goal_line(record, most)
+
+
 def goal_line(record: DistilledSession, most: int) -> str:
     """The goal of the session: the first meaningful words of a person."""
     for prompt in record.prompts or (record.goal,):

@@ -20,7 +20,7 @@ from holdfast.language.open_items import is_chore, speaks_of
 from holdfast.language.own_words import own_words
 from holdfast.memory.current import Check, ClosedTodo, Current, Done, NextStep, by_session
 from holdfast.memory.current_digest import GO_ON
-from holdfast.memory.log import goal_line, summary_of, task_line
+from holdfast.memory.log import goal_line, summary_of, task_line, title_line
 from holdfast.model.events import DistilledSession, TaskResult
 from holdfast.model.ledger import FailureReason
 from holdfast.model.memory import Fact, FactCategory, OpenItem
@@ -347,12 +347,12 @@ def _request(record: DistilledSession, most: int) -> str:
     """The last request that was not finished, if it says what it wants; else the goal of the session."""
     requests = [task.title for task in record.tasks if not task.listed and task.status != "done"]
     last = task_line(requests[-1], most) if requests else ""
-    return last if len(own_words(last)) >= FEWEST_OWN and not is_chore(last) else goal_line(record, most)
+    return last if len(own_words(last)) >= FEWEST_OWN and not is_chore(last) else title_line(record, most)
 
 
 def _done(record: DistilledSession, project: str) -> Done:
     summary = summary_of(record, LONGEST)
-    goal = goal_line(record, 100)
+    goal = title_line(record, 100)
     ended = f" ({record.outcome})" if record.outcome in UNFINISHED else ""
     head = f"{goal.rstrip(' .,;:')}{ended}"
     text = (head if head.endswith(("?", "!", "…")) else f"{head}.") + (f" {summary}" if summary else "")
