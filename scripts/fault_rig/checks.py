@@ -126,7 +126,9 @@ def torn(world: World, *, tails: bool, halves: bool = False) -> Iterator[str]:
     """
     for name, path in _memory_files(world):
         data = path.read_bytes()
-        if path.name == "machine.key":  # nothing bears its code before it is on the disk: a torn one is made again
+        if (
+            path.name == "machine.key"
+        ):  # nothing bears its code before it is on the disk: a torn one is made again
             continue
         if b"\0" in data:
             yield f"{name} has zeros in it"
