@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from holdfast.cli import output
@@ -20,6 +18,7 @@ from holdfast.cli.output import (
     table_of,
 )
 from holdfast.core.session_id import short_session
+from holdfast.core.wording import day as day
 from holdfast.ledger.cells import render_duration, render_time
 from holdfast.model.ledger import LedgerEntry
 from holdfast.model.origin import Origin, origin_text
@@ -160,13 +159,3 @@ def _show_record(record: DistilledSession) -> None:
         models = ", ".join(f"{m.model or '?'} {m.usage.output:,} out" for m in record.models)
         output.line(f"models: {models}")
     output.line(f"transcript: {', '.join(map(place, record.sources[:3]))}")
-
-
-def day(moment: datetime | None) -> str:
-    if moment is None:
-        return "?"
-    with contextlib.suppress(
-        OverflowError, ValueError, OSError
-    ):  # the first and the last year have no other zone
-        moment = moment.astimezone()
-    return f"{moment.year:04d}{moment:-%m-%d %H:%M}"

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
 
 from holdfast.core.model_names import undated
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 
 def text_width(text: str) -> int:
@@ -71,6 +75,17 @@ def short_duration(seconds: int | None) -> str:
         return f"{seconds}s"
     minutes = round(seconds / 60)
     return f"{minutes}min" if minutes < 60 else f"{minutes // 60}h {minutes % 60}min"
+
+
+def day(moment: datetime | None) -> str:
+    """A local time to the minute."""
+    if moment is None:
+        return "?"
+    try:
+        moment = moment.astimezone()
+    except (OverflowError, ValueError, OSError):  # the first and the last year have no other zone
+        pass
+    return f"{moment.year:04d}{moment:-%m-%d %H:%M}"
 
 
 def amount(count: int) -> str:

@@ -51,7 +51,7 @@ class Call(Struct, frozen=True, tag="call"):
     target: str
     ok: bool | None = None
     seconds: float | None = None
-    result: str = ""  # of a call that failed: what it said
+    result: str = ""  # what it said, of one that failed unless all were asked for
     exit_code: int | None = None
     rejected: bool = False
 
@@ -97,10 +97,14 @@ Scene = Prompt | Answer | Call | Edit | Note | Told | Sum
 
 
 class Teller:
-    """Makes scenes from events. `told` are memory's lines with their times, which are put where they belong."""
+    """Makes scenes from events. `told` are memory's lines with their times, which are put where they belong.
 
-    def __init__(self, clean: Clean, told: Iterable[Told] = ()) -> None:
+    With `results` a call that succeeded keeps what it answered, too.
+    """
+
+    def __init__(self, clean: Clean, told: Iterable[Told] = (), *, results: bool = False) -> None:
         self._clean = clean
+        self._results = results
         self._told = sorted(told, key=lambda scene: scene.at or 0.0)
         self._open: dict[str, tuple[Call | Edit, ...]] = {}
         self._prompts = 0
@@ -174,8 +178,9 @@ class Teller:
 
     def _ended(self, scene: Call | Edit, result: ev.ToolResult) -> Call | Edit:
         failed = result.ok is False
-        said = self._short(result.text, LONGEST_RESULT) if failed else ""
+        said = self._short(result.text, LONGEST_RESULT) if failed or self._results else ""
         if isinstance(scene, Edit):
+            said = said if failed else ""
             return Edit(scene.at, scene.path, () if failed else scene.diff, scene.left_out, result.ok, said)
         took = result.at - scene.at if result.at is not None and scene.at is not None else None
         return Call(

@@ -216,7 +216,8 @@ class App:
         if isinstance(answer, Redirect):
             return _sent_to(request, answer.url)
         if isinstance(answer, Download):
-            text = answer.text if answer.form == "csv" else inert(answer.text, answer.form)
+            ready = answer.whole or answer.form == "csv"
+            text = answer.text if ready else inert(answer.text, answer.form)
             response = Response(text, media_type=_TYPES.get(answer.form, "text/plain"))
             response.headers["content-disposition"] = f"attachment; filename*=UTF-8''{quote(answer.name)}"
             return response

@@ -14,7 +14,7 @@ from datetime import date, timedelta
 from markupsafe import Markup, escape
 from msgspec import Struct
 
-from holdfast.core.wording import cut
+from holdfast.core.wording import counted, cut
 from holdfast.guard.inert import inert
 
 HEIGHT = 200  # of the columns, with their labels
@@ -171,8 +171,18 @@ def columns(
     )
 
 
-def heat(id: str, title: str, days: Mapping[date, int], *, unit: str, until: date, weeks: int = 53) -> Chart:
-    """A square for each day, a column for each week, as dark as the day is busy."""
+def heat(
+    id: str,
+    title: str,
+    days: Mapping[date, int],
+    *,
+    unit: str,
+    until: date,
+    weeks: int = 53,
+    url: Callable[[date], str] | None = None,
+    marked: date | None = None,
+) -> Chart:
+    """A square for each day, a column for each week, as dark as the day is busy; `url` is where a busy day leads."""
     first = until - timedelta(days=until.weekday(), weeks=weeks - 1)
     busiest = max([days[day] for day in days if first <= day <= until], default=0) or 1
     lines: list[Markup] = []
@@ -194,11 +204,21 @@ def heat(id: str, title: str, days: Mapping[date, int], *, unit: str, until: dat
                 break
             count = days.get(day, 0)
             shade = 0 if not count else min(4, 1 + (count * 4 - 1) // (busiest + 1))
-            lines.append(
-                Markup(
-                    '<rect class="h{}" x="{}" y="{}" width="{}" height="{}" rx="2"><title>{}: {}</title></rect>'
-                ).format(shade, x, _heat_y(row), _CELL, _CELL, _date(day), f"{count:,} {unit}")
+            square = Markup(
+                '<rect class="h{}{}" x="{}" y="{}" width="{}" height="{}" rx="2"><title>{}: {}</title></rect>'
+            ).format(
+                shade,
+                " marked" if day == marked else "",
+                x,
+                _heat_y(row),
+                _CELL,
+                _CELL,
+                _date(day),
+                counted(count, unit.removesuffix("s")),
             )
+            if url is not None and count:  # not in the tab order: the form beside it reaches every day
+                square = Markup('<a href="{}" tabindex="-1">{}</a>').format(url(day), square)
+            lines.append(square)
     busy = sorted((day for day in days if days[day] and first <= day <= until), reverse=True)
     width = 30 + weeks * (_CELL + _GAP)
     return Chart(

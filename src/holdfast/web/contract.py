@@ -89,11 +89,12 @@ class Redirect(Struct, frozen=True):
 
 
 class Download(Struct, frozen=True):
-    """A file for the browser to save. A csv is made of cells that are inert already."""
+    """A file for the browser to save. A csv is made of cells that are inert already, a `whole` text of inert parts."""
 
     name: str
     text: str
     form: Form
+    whole: bool = False
 
 
 class Undo(Struct, frozen=True):

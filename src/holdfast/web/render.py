@@ -18,6 +18,7 @@ from holdfast.core import wording
 from holdfast.core.errors import HoldfastError
 from holdfast.guard.hidden_text import visible
 from holdfast.web.contract import ALL, Changed, Fragment, Page, Request, Screen
+from holdfast.web.prose import prose
 from holdfast.web.static_files import StaticFile
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class Renderer:
             "clock": clock,
             "day": day,
             "iso": iso,
+            "prose": prose,
             "sentence": lambda text: text[:1].upper() + text[1:],
         }
 

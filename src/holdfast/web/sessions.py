@@ -1,15 +1,80 @@
-"""The screen Sessions: every session of the project, the newest first."""
+"""The screen Sessions: what agents did, by day and one by one, filtered by anything. The address holds the filters."""
 
 from __future__ import annotations
 
-from holdfast.ledger.rows import read_ledger, rows, titles_of
+from collections import Counter
+from datetime import date
+
+from holdfast.core.wording import short_model
+from holdfast.web.charts import Chart, heat
 from holdfast.web.contract import Page, Request, Route, Screen
+from holdfast.web.session_list import (
+    CHOICES,
+    SORTS,
+    WITH,
+    Choice,
+    Listed,
+    Wanted,
+    listed,
+    sums_of,
+    titles,
+    values_of,
+    wanted_of,
+)
+
+MOST_WEEKS = 53
 
 
 def show(request: Request) -> Page:
-    entries = request.kept("ledger", lambda: rows(read_ledger(request.project)), "sessions")
-    part = request.page(entries[::-1])
-    return Page("sessions.html", title="Sessions", part=part, titles=titles_of(request.project, part.items))
+    every = listed(request)
+    wanted = wanted_of(request.query)
+    on_any_day = [one for one in every if wanted.matches(one, days=False)] if wanted.any else every
+    found = [one for one in on_any_day if wanted.matches(one)] if wanted.first or wanted.last else on_any_day
+    found = wanted.sorted(found)
+    part = request.page(found)
+    return Page(
+        "sessions.html",
+        title="Sessions",
+        part=part,
+        titles=titles(part.items),
+        total=len(every),
+        sums=sums_of(found),
+        heat=_heat(request, wanted, on_any_day),
+        choices=[(choice, _options(request, every, choice)) for choice in CHOICES],
+        withs=[(name, label) for name, (label, _) in WITH.items()],
+        sorts=[(name, label) for name, (label, _) in SORTS.items()],
+        wanted=wanted,
+        failed_calls=sum(one.overview.failed_calls for one in found),
+    )
 
 
-SCREEN = Screen("sessions", "Sessions", "s", "tab", (Route("/sessions", show),))
+def _options(request: Request, every: list[Listed], choice: Choice) -> list[tuple[str, str]]:
+    def make() -> list[tuple[str, str]]:
+        values = values_of(every, choice)
+        return [(value, short_model(value) if choice.name == "model" else value) for value in values]
+
+    if request.opened is None:
+        return make()
+    return request.kept(f"options-{choice.name}", make, "sessions")
+
+
+def _heat(request: Request, wanted: Wanted, found: list[Listed]) -> Chart | None:
+    """A year that ends today, or with the last session where that is long ago."""
+    days = Counter(one.day for one in found if one.day is not None)
+    if not days:
+        return None
+    today = request.now.astimezone().date()
+    newest = max(days)
+    until = today if 0 <= (today - newest).days < 7 * (MOST_WEEKS - 4) else newest
+    kept = {name: value for name, value in wanted.values.items() if name not in ("from", "to")}
+
+    def url(day: date) -> str:
+        return request.url("sessions", **kept, **{"from": day.isoformat(), "to": day.isoformat()})
+
+    marked = wanted.first if wanted.first and wanted.first == wanted.last else None
+    return heat(
+        "sessions-by-day", "Sessions by day", days, unit="sessions", until=until, url=url, marked=marked
+    )
+
+
+SCREEN = Screen("sessions", "Sessions", "s", "tab", (Route("/sessions", show, everywhere=True),))
