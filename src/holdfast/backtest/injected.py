@@ -15,7 +15,7 @@ from typing import Literal
 from msgspec import Struct
 
 from holdfast.backtest.judging import Judge, ids_in
-from holdfast.backtest.telling import ToldLine, When
+from holdfast.backtest.telling import ToldLine, When, commands_in
 from holdfast.backtest.walk import Notebook, Walk
 from holdfast.briefing.explain import Injection
 from holdfast.core.patterns import lazy_regex
@@ -62,7 +62,7 @@ def walk_of(events: Iterable[Event]) -> Walk:
 
 def judged(walk: Walk, root: Path, session: str, entries: Sequence[Injection]) -> list[InjectedMoment]:
     """Every line of these injections with what came of it in the session that `walk` has the steps of."""
-    judge = Judge(walk, root, session, 0.0, {})
+    judge = Judge(walk, root, session, 0.0, {}, prompts_say=False)
     moments = []
     prompts = 0
     for entry in entries:
@@ -147,6 +147,8 @@ def _judged(judge: Judge, walk: Walk, line: Line, told: ToldLine) -> InjectedLin
 def _use(walk: Walk, told: ToldLine, verdict: str, why: str, kind: str) -> tuple[Use, str]:
     if verdict == "used":
         return "used", why
+    if kind == "commands" and (ran := _ran(walk, told)):
+        return "used", f"`{ran}` was run afterwards"
     if kind in ("file", "commands"):
         return "not used", why
     if kind == "remedy":
@@ -168,8 +170,13 @@ def _of_remedy(walk: Walk, told: ToldLine, why: str, *, wrong: bool) -> tuple[Us
     return "unknown", "the call that it warns of was not made; it may not have been needed"
 
 
+def _ran(walk: Walk, told: ToldLine) -> str:
+    """A command of a line that lists them, as it stands there."""
+    return next((command for command in commands_in(told.text) if _made(walk, told.step, command)), "")
+
+
 def _says(walk: Walk, step: int, words: str) -> bool:
-    return any(words in said.text for said in walk.steps[step:] if said.did in ("said", "prompt"))
+    return any(words in said.text for said in walk.steps[step:] if said.did == "said")
 
 
 def _made(walk: Walk, step: int, command: str) -> bool:

@@ -70,8 +70,17 @@ class Judge:
     """Judges the lines of one session."""
 
     def __init__(
-        self, walk: Walk, root: Path, session: str, began: float, replaced: Mapping[str, Replaced]
+        self,
+        walk: Walk,
+        root: Path,
+        session: str,
+        began: float,
+        replaced: Mapping[str, Replaced],
+        *,
+        prompts_say: bool = True,
     ) -> None:
+        """Without `prompts_say` a word of a prompt shows nothing: a person brought it, and not the line."""
+        self._prompts_say = prompts_say
         self._walk, self._root = walk, root
         self._session, self._began, self._replaced = session, began, replaced
         self._words: list[frozenset[str]] | None = None
@@ -172,7 +181,7 @@ class Judge:
         words = set(prompt_words(_ID.sub("", _MARK.sub("", line.text))))
         start = line.step + (line.when != "start")
         by_step = self._said()
-        new = words.difference(*by_step[:start])
+        new = words.difference(*by_step[:start], *self._asked())
         whole = sum(map(weight_of, new))
         best: frozenset[str] = frozenset()
         for said, after in zip(by_step[start:], [*by_step[start + 1 :], frozenset[str]()], strict=True):
@@ -183,6 +192,13 @@ class Judge:
             named = ", ".join(sorted(best, key=lambda word: (-weight_of(word), word))[:4])
             return "used", f"{len(best)} of its {len(new)} new words came up together: {named}"
         return "unused", f"{len(best)} of its {len(new)} new words came up together"
+
+    def _asked(self) -> list[frozenset[str]]:
+        if self._prompts_say:
+            return []
+        return [
+            said for said, step in zip(self._said(), self._walk.steps, strict=True) if step.did == "prompt"
+        ]
 
     def _said(self) -> list[frozenset[str]]:
         if self._words is None:

@@ -217,7 +217,10 @@ def heat(
                 counted(count, unit.removesuffix("s")),
             )
             if url is not None and count:  # not in the tab order: the form beside it reaches every day
-                square = Markup('<a href="{}" tabindex="-1">{}</a>').format(url(day), square)
+                label = f"{_date(day)}: {counted(count, unit.removesuffix('s'))}"
+                square = Markup('<a href="{}" tabindex="-1" aria-label="{}">{}</a>').format(
+                    url(day), label, square
+                )
             lines.append(square)
     busy = sorted((day for day in days if days[day] and first <= day <= until), reverse=True)
     width = 30 + weeks * (_CELL + _GAP)
@@ -226,7 +229,15 @@ def heat(
         title=title,
         unit=f"{unit} a day",
         svg=Markup('<div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div>').format(
-            title, _svg(title, [f"at most {busiest} {unit} a day"], _heat_y(7), lines, width=f"{width}px")
+            title,
+            _svg(
+                title,
+                [f"at most {busiest} {unit} a day"],
+                _heat_y(7),
+                lines,
+                width=f"{width}px",
+                role="img" if url is None else "group",  # what is one image can hold no links
+            ),
         ),
         columns=["Day", (_sentence(unit), "right")],
         rows=[[day.isoformat(), f"{days[day]:,}"] for day in busy],
@@ -333,11 +344,17 @@ def _text(x: float, y: float, text: str, kind: str, *, edge: bool = False) -> Ma
 
 
 def _svg(
-    title: str, said: Sequence[str], height: int, lines: Sequence[Markup], *, width: str = "100%"
+    title: str,
+    said: Sequence[str],
+    height: int,
+    lines: Sequence[Markup],
+    *,
+    width: str = "100%",
+    role: str = "img",
 ) -> Markup:
     label = f"{title}: {'; '.join(said[:12])}{'; and more in the table' if len(said) > 12 else ''}"
-    return Markup('<svg width="{}" height="{}" role="img" aria-label="{}">{}</svg>').format(
-        width, height, label, Markup("").join(lines)
+    return Markup('<svg width="{}" height="{}" role="{}" aria-label="{}">{}</svg>').format(
+        width, height, role, label, Markup("").join(lines)
     )
 
 

@@ -27,7 +27,7 @@ from holdfast.transcripts.story import Answer, Call, Edit, Note, Prompt, Scene, 
 MOST_KEPT = 4
 MOST_ON_PAGE = 240  # scenes; a longer session has pages
 MOST_IN_GROUP = 60
-_FEW = 6  # calls in a row that need no fold
+_FEW = 12  # calls in a row that need no fold
 _VERBS = {
     "shell": "ran",
     "read": "read",
