@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import time
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -163,6 +166,79 @@ def test_above_the_cap_the_oldest_go(holdfast: Holdfast, repo: Path, keeping: Pa
     store = kept_in(repo)
     assert store.all() == []
     store.close()
+
+
+OTHER = "1f0e7c1a-58a4-4c4e-9b53-0d9f6b7e2a22"
+
+
+def test_of_all_projects_the_oldest_copies_go_first(
+    holdfast: Holdfast,
+    repo: Path,
+    make_repo: Callable[[str], Path],
+    keeping: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    holdfast("import", session(repo).save(tmp_path / "t" / f"{SESSION}.jsonl"), check=0)
+    with closing(kept_in(repo)) as kept:
+        monkeypatch.setattr("holdfast.transcripts.keep.MB", sum(one.stored for one in kept.all()) + 20)
+    keeping.write_text("keep_transcripts = true\nkeep_transcripts_mb = 1\n", encoding="utf-8")
+    other = make_repo("harbour")
+    newer = ClaudeFile(session=OTHER, cwd=str(other), prefix="n")
+    newer.user(200_000, "draw the moon")
+    newer.assistant(200_001, "Drawn.")
+    holdfast("import", newer.save(tmp_path / "n" / f"{OTHER}.jsonl"), cwd=other, check=0)
+    assert (sessions_kept(repo), sessions_kept(other)) == ([], [OTHER]), (
+        "the imported project is not the oldest"
+    )
+
+
+def test_excluding_a_directory_reaches_its_copies(
+    holdfast: Holdfast, repo: Path, make_repo: Callable[[str], Path], keeping: Path, tmp_path: Path
+) -> None:
+    holdfast("import", session(repo).save(tmp_path / "t" / f"{SESSION}.jsonl"), check=0)
+    assert sessions_kept(repo) == [SESSION]
+    keeping.write_text(f'keep_transcripts = true\nexclude = ["{repo}/**"]\n', encoding="utf-8")
+    other = make_repo("harbour")
+    elsewhere = ClaudeFile(session=OTHER, cwd=str(other), prefix="n")
+    elsewhere.user(0, "draw the moon")
+    elsewhere.assistant(1, "Drawn.")
+    holdfast("import", elsewhere.save(tmp_path / "n" / f"{OTHER}.jsonl"), cwd=other, check=0)
+    assert sessions_kept(repo) == [] and sessions_kept(other) == [OTHER]
+
+
+def sessions_kept(repo: Path) -> list[str]:
+    with closing(kept_in(repo)) as kept:
+        return [one.session for one in kept.all()]
+
+
+def test_what_is_kept_is_small(holdfast: Holdfast, repo: Path, keeping: Path, tmp_path: Path) -> None:
+    file = ClaudeFile(session=SESSION, cwd=str(repo), prefix="u")
+    for at in range(0, 3_000, 10):
+        file.user(at, f"look at part {at} of the tide table and mend its {at}th column")
+        file.run(
+            at + 1, f"sed -n {at},{at + 40}p tides.csv", "\n".join(f"{at};{line};3.1" for line in range(40))
+        )
+        file.assistant(at + 5, f"Column {at} is mended: the high water of Brest was an hour late.")
+    path = file.save(tmp_path / "t" / f"{SESSION}.jsonl")
+    holdfast("import", path, check=0)
+    with closing(kept_in(repo)) as kept:
+        assert sum(one.stored for one in kept.all()) <= 0.15 * path.stat().st_size
+
+
+def test_status_offers_copies_once_and_names_what_is_about_to_go(
+    holdfast: Holdfast, repo: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = session(repo).save(home / ".claude" / "projects" / "-shop" / f"{SESSION}.jsonl")
+    long_ago = time.time() - 25 * 86_400
+    os.utime(path, (long_ago, long_ago))
+    holdfast("import", check=0)
+    assert len(holdfast("status", "--json", check=0).json()["leaving"]) == 1
+    assert "keep_transcripts" not in holdfast("status", check=0).stdout, "a pipe is nobody to ask"
+    monkeypatch.setattr("holdfast.cli.output.on_terminal", lambda: True)
+    first, second = (" ".join(holdfast("status", check=0).stdout.split()) for _ in range(2))
+    assert "ount leap seconds" in first and "keep_transcripts = true" in first
+    assert "keep_transcripts" not in second
 
 
 def test_without_copies_there_is_nothing_to_rebuild_from(holdfast: Holdfast, repo: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from holdfast.agents.contract import BaseReader, Claims, Glance, Importer, Reading, Warned
@@ -65,7 +65,7 @@ def keep_sessions(
                         HoldfastError, OSError
                     ):  # a file that is gone now has been kept before, or never
                         written += _keep(machine, kept, cursor, _CountedClaims(owner, cursor.id), clean)
-        _let_go(machine, project, kept)
+    _let_go(machine)
     return written
 
 
@@ -96,32 +96,37 @@ def _keep(
     return True
 
 
-def _let_go(machine: Machine, project: Project, kept: KeptTranscripts) -> None:
-    """Removes what is older than the agent itself was told to keep, and the oldest above the cap of the machine."""
-    now = time.time()
-    days = {"claude-code": claude_retention_days(machine)}
-    old = [
-        one.key
-        for one in kept.all()
-        if (limit := days.get(one.agent)) is not None and now - (one.ended or now) > limit * DAY
-    ]
-    if old:
-        kept.drop(old)
-    elsewhere = sum(
-        path.stat().st_size
-        for path in machine.home.glob(f"projects/*/{KEPT}")
-        if path != project.memory / KEPT
-    )
-    room = machine.settings().keep_transcripts_mb * MB - elsewhere
-    total = sum(one.stored for one in kept.all())
-    surplus = []
-    for one in kept.all():
-        if total <= room:
+def _let_go(machine: Machine) -> None:
+    """Removes what may not stay, in all projects, and then the oldest copies above the cap of the machine."""
+    held = [(one, path) for path in machine.home.glob(f"projects/*/{KEPT}") for one in _listed(path)]
+    gone = [(one, path) for one, path in held if _may_not_stay(machine, one)]
+    total = sum(one.stored for one, _ in held) - sum(one.stored for one, _ in gone)
+    most = machine.settings().keep_transcripts_mb * MB
+    for one, path in sorted(held, key=lambda pair: pair[0].started or 0.0):
+        if total <= most:
             break
-        total -= one.stored
-        surplus.append(one.key)
-    if surplus:
-        kept.drop(surplus)
+        if (one, path) not in gone:
+            gone.append((one, path))
+            total -= one.stored
+    for path in {path for _, path in gone}:
+        with suppress(HoldfastError), closing(KeptTranscripts(path)) as kept:
+            kept.drop(one.key for one, place in gone if place == path)
+
+
+def _listed(path: Path) -> list[KeptTranscript]:
+    """The copies in a file; none if it cannot be read: `doctor` and the commands of its project say so."""
+    with suppress(HoldfastError), closing(KeptTranscripts(path)) as kept:
+        return kept.all()
+    return []
+
+
+def _may_not_stay(machine: Machine, one: KeptTranscript) -> bool:
+    """Whether its directory is excluded, or it is older than the agent itself was told to keep."""
+    if machine.settings().excludes(one.cwd, machine.user_home):
+        return True
+    days = claude_retention_days(machine) if one.agent == "claude-code" else None
+    now = time.time()
+    return days is not None and now - (one.ended or now) > days * DAY
 
 
 def leaving_soon(machine: Machine, project: Project) -> tuple[str, ...]:
