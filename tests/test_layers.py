@@ -55,6 +55,7 @@ MAY_WRITE = {
     "store/project.py": "the link in the work tree",
     "store/snapshots.py": "the oldest snapshot goes",
     "transcripts/kept.py": "SQLite writes kept.db",
+    "trials/workspace.py": "the work tree and the home of a trial, in a temporary folder",
 }
 
 

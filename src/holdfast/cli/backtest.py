@@ -23,7 +23,8 @@ EXAMPLES = """examples:
   holdfast backtest                   the figures, and what they are compared with
   holdfast backtest --session last    one session as it would have been
   holdfast backtest --html > proof.html
-  holdfast backtest ~/old-sessions    transcripts from elsewhere"""
+  holdfast backtest ~/old-sessions    transcripts from elsewhere
+  holdfast backtest --ab tasks.toml --dry-run   what paired tasks in a real client would cost"""
 MOST_WRONG = 20
 
 OPTIONS = (
@@ -32,17 +33,28 @@ OPTIONS = (
     ),
     option("--session", metavar="ID", help="one session: its id, the beginning of it, its number, or `last`"),
     option("--control", type=Path, metavar="DIR", help="the repository whose memory is the control"),
+    option(
+        "--ab",
+        metavar="TASKS",
+        help="run paired tasks with memory and without, in a real client (docs/ab.md)",
+    ),
+    flag("--dry-run", "with --ab: only say what it would do and cost"),
+    flag("--yes", "with --ab: do not ask"),
     flag("--again", "even if nothing has changed since the last time"),
     flag("--html", "as one HTML page without scripts", group="form"),
     option("--json", action="store_true", group="form", help="all figures, and each session with its lines"),
 )
 
 
-def run(options: Namespace, machine: Machine) -> None:
+def run(options: Namespace, machine: Machine) -> int | None:
+    if options.ab is not None:
+        from holdfast.cli.backtest_ab import run_ab
+
+        return run_ab(options, machine)
     report, seconds = _report(options, machine)
     if options.session is not None:
-        return _one(options, report)
-    if options.json:
+        _one(options, report)
+    elif options.json:
         output.show_json(as_json(report))
     elif options.html:
         from holdfast.cli.backtest_page import page
@@ -50,6 +62,7 @@ def run(options: Namespace, machine: Machine) -> None:
         output.write(page(report))
     else:
         _show(report, seconds)
+    return None
 
 
 def _report(options: Namespace, machine: Machine) -> tuple[BacktestReport, float | None]:

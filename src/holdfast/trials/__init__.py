@@ -1,0 +1,1 @@
+"""Runs paired tasks with memory and without, in real agent clients: `holdfast backtest --ab`."""
