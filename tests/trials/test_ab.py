@@ -10,6 +10,8 @@ import pytest
 from tests.command import Holdfast
 from tests.trials.taskfiles import Tasks, task
 
+from holdfast.trials.taskfile import CLASSES, load
+
 pytestmark = [
     pytest.mark.promise("S10", "P3"),
     pytest.mark.skipif(os.name == "nt", reason="the client of these tests is a POSIX script"),
@@ -243,3 +245,8 @@ def test_two_experiments_of_one_file_do_not_run_at_once(holdfast: Holdfast, task
     with files.lock(folder / "lock"):
         refused = holdfast("backtest", "--ab", tasks.path, "--yes", check=1).stderr
     assert "lock" in refused and len(tasks.sessions()) == 2
+
+
+def test_the_starter_set_has_a_task_of_each_class() -> None:
+    experiment = load(Path(__file__).parents[2] / "docs" / "ab-starter.toml")
+    assert sorted(task.kind for task in experiment.tasks) == sorted(CLASSES)
