@@ -30,7 +30,7 @@ def test_room_is_shown_by_kind_and_project_with_the_largest_first(holdfast: Hold
     on_disk = sum(path.lstat().st_size for path in (home / ".holdfast").rglob("*") if not path.is_dir())
     assert used["bytes"] == on_disk
     assert {"memory", "sessions"} <= {room["kind"] for room in used["rooms"]}
-    assert "MB" in holdfast("du", check=0).stdout
+    assert "of at most 2.0 GB" in holdfast("du", check=0).stdout
 
 
 def test_only_old_backups_and_leftovers_go_below_the_cap_and_only_with_a_yes(
@@ -72,3 +72,21 @@ def test_above_the_cap_goes_what_can_be_made_again_and_nothing_else(holdfast: Ho
     assert not [name for name in gone if name.endswith(".md") or "capture" in name or "history" in name]
     assert holdfast("recall", "rate limiting", check=0).stdout == answer
     assert holdfast("doctor", "--json").json()["ok"] is True
+
+
+def test_what_can_not_be_made_again_stays_above_the_cap_and_is_said(holdfast: Holdfast, home: Path) -> None:
+    holdfast("import", DEMO, check=0)
+    holdfast("cost", check=0)
+    (memory,) = (home / ".holdfast" / "projects").iterdir()
+    (memory / "kept.db").write_bytes(b"\0" * 2_000_000)
+    usage = home / ".holdfast" / "cache" / "usage.db"
+    usage.parent.mkdir(exist_ok=True)
+    usage.touch()
+    config = home / ".holdfast" / "config.toml"
+    config.write_text('scanner = "off"\nprune_cap_mb = 1\n', encoding="utf-8")
+    holdfast("prune", "--yes", check=0)
+    assert (memory / "kept.db").is_file() and usage.is_file()
+    kinds = {room["kind"] for room in holdfast("du", "--json", check=0).json()["rooms"]}
+    assert {"transcripts", "usage"} <= kinds
+    assert "the rest is memory, which stays" in holdfast("du", check=0).stdout
+    assert "the rest is memory, which stays" in holdfast("prune", check=0).stdout

@@ -9,20 +9,23 @@ import msgspec
 from holdfast.cli import output
 from holdfast.cli.options import Machine, Namespace, flag
 from holdfast.cli.output import Column, table_of
-from holdfast.upkeep.disk_use import MB, Room, rooms
+from holdfast.upkeep.disk_use import MB, Room, plan_prune, rooms
 
 DESCRIPTION = """Shows what ~/.holdfast takes on disk, the largest first: memory (what people read), versions (for
-undo), sessions (capture.db, edits.db), hooks (prepared for them), derived (can be made again), traces, backups,
-cache and leftovers."""
+undo), sessions (capture.db, edits.db), transcripts (copies that were asked for), usage (what `holdfast cost` counted),
+hooks (prepared for them), derived (can be made again), traces, backups, cache and leftovers."""
 EXAMPLES = """examples:
   holdfast du          every project and kind
   holdfast du --json   the same in bytes"""
 
 OPTIONS = (flag("--json", "sizes in bytes as JSON"),)
+OVER = "the rest is memory, which stays"
 
 
 def size_text(size: int) -> str:
-    """`1.4 MB`, `12 kB`."""
+    """`2.1 GB`, `1.4 MB`, `12 kB`."""
+    if size >= 1000 * MB:
+        return f"{size / MB / 1000:,.1f} GB"
     return f"{size / MB:,.1f} MB" if size >= MB else f"{size / 1000:,.0f} kB" if size >= 1000 else f"{size} B"
 
 
@@ -51,7 +54,8 @@ def run(options: Namespace, machine: Machine) -> None:
         f"{size_text(total)} in {output.place(machine.home)}{f' of at most {size_text(cap)}' if cap else ''}."
     )
     if cap and total > cap:
-        output.line("That is above prune_cap_mb: holdfast prune shows what may go.")
+        may_go = bool(plan_prune(machine))
+        output.line(f"That is above prune_cap_mb: {'holdfast prune shows what may go' if may_go else OVER}.")
 
 
 def _project(room: Room) -> str:

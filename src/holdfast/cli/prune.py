@@ -6,17 +6,18 @@ import msgspec
 
 from holdfast import __version__
 from holdfast.cli import output
-from holdfast.cli.du import size_text
+from holdfast.cli.du import OVER, size_text
 from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import Column, table_of
 from holdfast.core.errors import UsageError
-from holdfast.upkeep.disk_use import plan_prune, prune
+from holdfast.upkeep.disk_use import MB, plan_prune, prune, rooms
 from holdfast.upkeep.memories import plan_removal, remove_orphan
 
 DESCRIPTION = """Removes what interrupted writes left and backups older than prune_backup_days. Where everything
 together takes more than prune_cap_mb, caches and derived files go too: they are made again when needed. Projects whose
 folder is gone come first, then those not used for longest. Decisions, lessons, logs, facts, the ledger,
-capture.db and edits.db are never removed. Without --yes it only shows what would go."""
+capture.db, edits.db, copies of transcripts and what `holdfast cost` counted are never removed. Without --yes it only
+shows what would go."""
 EXAMPLES = """examples:
   holdfast prune         only show what would go, and why
   holdfast prune --yes   remove it"""
@@ -47,7 +48,9 @@ def run(options: Namespace, machine: Machine) -> None:
         output.show_json({"done": bool(options.yes), "bytes": size, "files": listed})
         return
     if not going:
-        output.line("There is nothing to remove.")
+        cap = machine.settings().prune_cap_mb * MB
+        over = cap and sum(room.size for room in rooms(machine)) > cap
+        output.line(f"There is nothing to remove{f': {OVER}' if over else ''}.")
         return
     output.show(
         table_of(

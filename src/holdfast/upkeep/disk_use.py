@@ -20,15 +20,27 @@ _ABANDONED_S = 3_600.0
 _JOURNALS = ("-wal", "-shm", "-journal")
 
 RoomKind = Literal[
-    "memory", "versions", "sessions", "hooks", "derived", "traces", "backups", "cache", "leftovers", "other"
+    "memory",
+    "versions",
+    "sessions",
+    "transcripts",
+    "usage",
+    "hooks",
+    "derived",
+    "traces",
+    "backups",
+    "cache",
+    "leftovers",
+    "other",
 ]
-"""Files people read, their older versions, capture.db, what hooks need, what can be made again, bounded logs,
-archives before a change, compiled rules, what a crash left, and the rest."""
+"""Files people read, their older versions, capture.db, copies of transcripts, what agents used, what hooks need, what
+can be made again, bounded logs, archives before a change, compiled rules, what a crash left, and the rest."""
 
 # Within a project's memory; the first match counts. What no line names is memory: it is never removed.
 _KINDS: tuple[tuple[RoomKind, str], ...] = (
     ("leftovers", r"(?:.*/)?\.holdfast-.*\.tmp"),
-    ("sessions", r"(?:capture|kept|edits)\.db(?:-wal|-shm|-journal)?"),
+    ("sessions", r"(?:capture|edits)\.db(?:-wal|-shm|-journal)?"),
+    ("transcripts", r"kept\.db(?:-wal|-shm|-journal)?"),
     ("hooks", r"hot\.(?:db|words)(?:-wal|-shm|-journal)?"),
     (
         "derived",
@@ -104,8 +116,8 @@ def _kind(parts: tuple[str, ...]) -> RoomKind:
         return next(kind for kind, pattern in _KINDS if re.fullmatch(pattern, relative, re.DOTALL))
     if parts[0] == "backups" and parts[-1].endswith(".tar.gz"):
         return "backups"
-    if parts[0] == "cache":
-        return "cache"
+    if parts[0] == "cache":  # what agents used is known from nowhere else once they deleted their transcripts
+        return "usage" if parts[-1].startswith("usage.db") else "cache"
     return "memory" if parts[0] in ("lessons", "config.toml", "trust") else "other"
 
 
