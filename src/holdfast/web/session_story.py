@@ -6,25 +6,28 @@ Reading a long transcript takes a while, so the last few stories are kept until 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from threading import Lock
+from typing import TypeVar
 
 from msgspec import Struct, field
 
-from holdfast.backtest.injected import InjectedMoment, judged, without_steps
+from holdfast.backtest.injected import InjectedMoment, judged, walk_of, without_steps
 from holdfast.backtest.walk import Notebook
 from holdfast.briefing.explain import injections
 from holdfast.core.wording import counted
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.transcripts.as_text import changed, duration, failed_how
-from holdfast.transcripts.find import Recorded
+from holdfast.transcripts.find import Recorded, events_of
 from holdfast.transcripts.keep import place_of
 from holdfast.transcripts.scenes import is_gone, scenes_of
 from holdfast.transcripts.story import Answer, Call, Edit, Note, Prompt, Scene, Sum, Told
 
+T = TypeVar("T")
 MOST_KEPT = 4
+MOST_JUDGED = 64
 MOST_ON_PAGE = 240  # scenes; a longer session has pages
 MOST_IN_GROUP = 60
 _FEW = 12  # calls in a row that need no fold
@@ -94,23 +97,51 @@ class Story(Struct, frozen=True):
         return next(found, 1)
 
 
-_kept: OrderedDict[tuple[Path, str], tuple[object, Story]] = OrderedDict()
+Key = tuple[Path, str]  # a project's memory, and a session
+_kept: OrderedDict[Key, tuple[object, Story]] = OrderedDict()
+_judged: OrderedDict[Key, tuple[object, Sequence[InjectedMoment]]] = OrderedDict()
 _lock = Lock()
 
 
 def story_of(machine: Machine, project: Project, found: Recorded) -> Story:
+    def read() -> Story:
+        return _read(machine, project, found)
+
+    return _remembered(_kept, MOST_KEPT, project, found, read)
+
+
+def moments_of(machine: Machine, project: Project, found: Recorded) -> Sequence[InjectedMoment]:
+    """What memory told a session, judged: the steps are read, and nothing else of the transcript."""
+
+    def read() -> Sequence[InjectedMoment]:
+        entries = [entry for entry in injections(project) if entry.session == found.session and entry.lines]
+        if not entries:
+            return ()
+        walk = walk_of(events_of(project, found))
+        return judged(walk, project.root, found.session, entries) if walk.steps else without_steps(entries)
+
+    return _remembered(_judged, MOST_JUDGED, project, found, read)
+
+
+def _remembered(
+    kept: OrderedDict[Key, tuple[object, T]],
+    most: int,
+    project: Project,
+    found: Recorded,
+    read: Callable[[], T],
+) -> T:
     key, stamp = (project.memory, found.session), _stamp(project, found)
     with _lock:
-        known = _kept.get(key)
+        known = kept.get(key)
         if known is not None and known[0] == stamp:
-            _kept.move_to_end(key)
+            kept.move_to_end(key)
             return known[1]
-    story = _read(machine, project, found)
+    value = read()
     with _lock:
-        _kept[key] = stamp, story
-        while len(_kept) > MOST_KEPT:
-            _kept.popitem(last=False)
-    return story
+        kept[key] = stamp, value
+        while len(kept) > most:
+            kept.popitem(last=False)
+    return value
 
 
 def _stamp(project: Project, found: Recorded) -> object:
