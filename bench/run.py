@@ -55,6 +55,7 @@ BENCHES: dict[str, str | Bench] = {
     "pointers": "bench.pointers:bench_pointers",
     "know": "bench.knowledge:bench_scan",
     "commits": "bench.commits:bench_commits",
+    "ui": "bench.ui:bench_ui",
 }
 ONLY_WHEN_NAMED = {"search_million", "replay_lessons", "minilm"}  # take many minutes; the first 2 GB of disk
 

@@ -23,6 +23,7 @@ LARGEST_ROOM = 9_000  # lines
 # Modules that load others by name. Everything else says what it needs in an import statement.
 LOADS_BY_NAME = {
     "cli/run.py": "one command of the table in cli/main.py is loaded, not fifty (ADR 3)",
+    "web/screens.py": "the first page waits for its own screen, not for ten",
     "agents/registry.py": "one or two agents of its table are loaded, not sixteen, and one host, not seven (ADR 5)",
 }
 # Tables of such names, and a process that is started by its module's name.

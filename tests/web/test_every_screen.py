@@ -11,11 +11,11 @@ from tests.web.conftest import open_page
 from tests.web.served import Served
 
 from holdfast.web.contract import Screen
-from holdfast.web.screens import SCREENS
+from holdfast.web.screens import SCREENS, Listed, loaded
 
 THEMES = ("light", "dark")
 WIDTHS = (700, 1280, 2000)
-LOOKED_AT = [screen for screen in SCREENS if any(route.method == "GET" for route in screen.routes)]
+LOOKED_AT = [screen for screen in loaded() if any(route.method == "GET" for route in screen.routes)]
 
 
 def address(screen: Screen, server: Served) -> str:
@@ -66,3 +66,26 @@ def test_a_screen_fits_any_width(screen: Screen, demo_page: Any, demo_server: Se
         beside = demo_page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert beside <= 0, f"{screen.name} is {beside} pixels too wide at {width}"
         assert demo_page.locator("h1").count() == 1
+
+
+@pytest.mark.parametrize("listed", SCREENS, ids=lambda listed: listed.name)
+def test_the_list_of_screens_says_what_their_modules_say(listed: Listed) -> None:
+    """The frame is drawn from the list, before a module is loaded."""
+    screen = listed.load()
+    assert (screen.name, screen.title, screen.letter, screen.place, screen.under) == (
+        listed.name,
+        listed.title,
+        listed.letter,
+        listed.place,
+        listed.under,
+    )
+    assert [route.path for route in screen.routes if screen.name_of(route) == screen.name] == [listed.path]
+
+
+def test_names_letters_and_addresses_are_given_once() -> None:
+    screens = loaded()
+    names = [screen.name_of(route) for screen in screens for route in screen.routes]
+    ways = [(route.method, route.path) for screen in screens for route in screen.routes]
+    letters = [screen.letter for screen in screens if screen.letter]
+    for given in (names, ways, letters):
+        assert len(given) == len(set(given))

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
-from re import Pattern
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl, quote
 
-from msgspec import Struct
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, QueryParams
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import compile_path
 
 from holdfast.core.errors import HoldfastError, NotFound, UsageError
 from holdfast.flows.running_sessions import RunningSession
@@ -30,12 +27,13 @@ from holdfast.web.contract import (
     Page,
     Redirect,
     Request,
-    Route,
-    Screen,
 )
 from holdfast.web.live import Live
+from holdfast.web.overview import overview
 from holdfast.web.readings import Readings
 from holdfast.web.render import Renderer
+from holdfast.web.routes import Routes
+from holdfast.web.screens import SCREENS
 from holdfast.web.static_files import static_files
 
 Scope = MutableMapping[str, Any]
@@ -46,16 +44,6 @@ _TOO_LARGE = Refused(413, "This request is too large", "Nothing that the page se
 _NO_PAGE = Refused(404, "There is no such page", "Choose one of the tabs above.")
 
 
-class _Bound(Struct, frozen=True):
-    """A route with the pattern of its whole address."""
-
-    screen: Screen
-    route: Route
-    pattern: Pattern[str]
-    template: str
-    names: frozenset[str]
-
-
 class App:
     """The ASGI application of one run of `holdfast ui`."""
 
@@ -63,7 +51,6 @@ class App:
         self,
         machine: Machine,
         projects: Sequence[Opened],
-        screens: Sequence[Screen],
         gate: Gate,
         *,
         everywhere: bool = False,
@@ -72,30 +59,20 @@ class App:
         self.machine = machine
         self.projects = projects
         self.everywhere = everywhere
-        self.screens = screens
+        self.screens = SCREENS
         self.gate = gate
         self._active = active  # called at each request that passed the gate
         self._readings = Readings(machine)
         self.live = Live(self._readings, list(projects))
         self._static = static_files()
         self._renderer = Renderer(self, self._static)
-        self._bound: dict[str, _Bound] = {}
-        for screen in screens:
-            for route in screen.routes:
-                pattern, template, convertors = compile_path("/{project}" + route.path)
-                name = screen.name_of(route)
-                assert name not in self._bound, f"two routes are called {name}"
-                self._bound[name] = _Bound(screen, route, pattern, template, frozenset(convertors))
+        self.routes = Routes()
         self._flash: list[Changed] = []
 
     # --- what handlers use -----------------------------------------------------------------------------
 
     def url(self, slug: str, name: str, values: Mapping[str, Any]) -> str:
-        bound = self._bound[name]
-        given = {key: str(value) for key, value in values.items() if value not in (None, "")}
-        parts = {key: quote(given.pop(key, ""), safe="") for key in bound.names - {"project"}}
-        query = f"?{urlencode(given)}" if given else ""
-        return bound.template.format(project=slug, **parts) + query
+        return self.routes.url(slug, name, values)
 
     def kept(self, opened: Opened, key: str, topics: Sequence[str], make: Callable[[], Any]) -> Any:
         return self._readings.kept(opened.project, key, topics, make)
@@ -166,7 +143,7 @@ class App:
         try:
             request = self._request(method, path, query, headers, body)
             if request.opened is None and not request.route.everywhere:
-                return self._respond(request, Page("choose.html", title="Choose a project"))
+                return self._respond(request, overview(request))
             return self._respond(request, request.route.handler(request))
         except HoldfastError as error:
             return self._fail(request, error)
@@ -180,31 +157,27 @@ class App:
             return self._fail(request, fault)
 
     def _request(self, method: str, path: str, query: QueryParams, headers: Headers, body: bytes) -> Request:
-        wanted = "GET" if method == "HEAD" else method
-        for bound in self._bound.values():
-            match = bound.pattern.fullmatch(path)
-            if match is None or bound.route.method != wanted:
-                continue
-            values = match.groupdict()
-            slug = values.pop("project")
-            opened = next((opened for opened in self.projects if opened.slug == slug), None)
-            if opened is None and not (slug == ALL and self.everywhere):
-                raise NotFound("this project is not open here", fix="holdfast ui --all opens every project")
-            lists: dict[str, list[str]] = {}
-            for name, value in [*query.multi_items(), *_fields(body, headers)]:
-                lists.setdefault(name, []).append(value)
-            return Request(
-                frame=self,
-                machine=self.machine,
-                route=bound.route,
-                opened=opened,
-                path=values,
-                query=dict(query),
-                form=dict(_fields(body, headers)),
-                lists=lists,
-                htmx=headers.get("hx-request") == "true",
-            )
-        raise NotFound("there is no such page", fix="Choose one of the tabs")
+        screen, route, values = self.routes.match("GET" if method == "HEAD" else method, path)
+        slug = values.pop("project")
+        opened = next((opened for opened in self.projects if opened.slug == slug), None)
+        if opened is None and not (slug == ALL and self.everywhere):
+            raise NotFound("this project is not open here", fix="holdfast ui --all opens every project")
+        fields = _fields(body, headers)
+        lists: dict[str, list[str]] = {}
+        for name, value in [*query.multi_items(), *fields]:
+            lists.setdefault(name, []).append(value)
+        return Request(
+            frame=self,
+            machine=self.machine,
+            screen=screen,
+            route=route,
+            opened=opened,
+            path=values,
+            query=dict(query),
+            form=dict(fields),
+            lists=lists,
+            htmx=headers.get("hx-request") == "true",
+        )
 
     # --- answers ---------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from holdfast.briefing.projects import memory_of
 from holdfast.core.errors import StoreError
 from holdfast.flows.undo import Undone, undo, undo_personal
 from holdfast.store.versions import BY_HAND, Change, Versions
-from holdfast.web.contract import Changed, Request, Route, Undo
+from holdfast.web.contract import Changed, Request, Route, Screen, Undo
 
 T = TypeVar("T")
 _PERSONAL = "personal"
@@ -38,9 +38,9 @@ def change(
     if undo is None:
         after = _last(request), _last_personal(request)
         if after[0] != before[0] and after[0]:
-            undo = Undo(request.url("undo"), {"change": after[0]})
+            undo = Undo(request.url("changes"), {"change": after[0]})
         elif after[1] != before[1] and after[1]:
-            undo = Undo(request.url("undo"), {"change": after[1], "of": _PERSONAL})
+            undo = Undo(request.url("changes"), {"change": after[1], "of": _PERSONAL})
     return Changed(said, undo, goto)
 
 
@@ -81,4 +81,4 @@ def _name(newest_first: Iterable[Change]) -> str:
     return "" if newest is None else f"{newest.group}:{newest.n}"
 
 
-ROUTES = (Route("/undo", take_back, "POST", name="undo"),)
+SCREEN = Screen("changes", "Undo", "", "hidden", (Route("/undo", take_back, "POST", name="changes"),))

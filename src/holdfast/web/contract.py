@@ -154,6 +154,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
     frame: Frame
     machine: Machine
+    screen: Screen
     route: Route
     opened: Opened | None  # None: the whole machine
     path: Mapping[str, str] = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from holdfast.briefing.search import memories
 from holdfast.core.errors import NotFound
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
@@ -29,6 +28,8 @@ def open_projects(machine: Machine, folders: Sequence[str], *, everywhere: bool)
                 fix="Go to a repository, or say holdfast ui --all for every project of this machine",
             )
     if everywhere:
+        from holdfast.briefing.search import memories  # of one project the search is not needed to begin
+
         here = chosen[0] if chosen else machine.project()
         known = [project for project in memories(machine, here) if project.known]
         chosen += [project for project in known if project.memory not in {one.memory for one in chosen}]

@@ -16,7 +16,7 @@ from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
 T = TypeVar("T")
-MOST_KEPT = 64  # readings; the one that was not used for longest goes
+MOST_KEPT = 200  # readings; the one that was not used for longest goes
 MOST_FILES = 400  # of the files of one topic that are looked at
 TOPICS = ("sessions", "memory", "lessons", "knowledge", "hooks", "running")
 FILES = TOPICS[:-1]  # of the memory; what is running is seen in the agents' own folders

@@ -17,7 +17,7 @@ import jinja2
 from holdfast.core import wording
 from holdfast.core.errors import HoldfastError
 from holdfast.guard.hidden_text import visible
-from holdfast.web.contract import ALL, Changed, Fragment, Page, Request, Screen
+from holdfast.web.contract import ALL, Changed, Fragment, Page, Request
 from holdfast.web.prose import prose
 from holdfast.web.static_files import StaticFile
 
@@ -57,6 +57,7 @@ class Renderer:
             "day": day,
             "iso": iso,
             "prose": prose,
+            "place": lambda path: place(path, app.machine.user_home),
             "sentence": lambda text: text[:1].upper() + text[1:],
         }
 
@@ -84,7 +85,7 @@ class Renderer:
         slug = request.opened.slug if request and request.opened else ALL
         if (request is None or request.opened is None) and not app.everywhere and app.projects:
             slug = app.projects[0].slug  # an error outside of any project still has tabs
-        screen = None if request is None else _screen_of(request, app)
+        screen = None if request is None else request.screen
         return {
             "request": request,
             "url": lambda name, **values: app.url(slug, name, values),
@@ -98,15 +99,17 @@ class Renderer:
         }
 
 
-def _screen_of(request: Request, app: App) -> Screen | None:
-    return next((screen for screen in app.screens if request.route in screen.routes), None)
-
-
 # --- filters -------------------------------------------------------------------------------------------
 
 
 def short_id(session: str) -> str:
     return session[:8] if len(session) == 36 and session.count("-") == 4 else wording.cut(session, 18)
+
+
+def place(path: str, home: Path) -> str:
+    """A path as people write it: from `~`."""
+    below = Path(path)
+    return f"~/{below.relative_to(home)}" if below != home and below.is_relative_to(home) else path
 
 
 def _moment(moment: Moment) -> datetime | None:

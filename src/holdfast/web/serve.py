@@ -29,7 +29,6 @@ from holdfast.store.machine import Machine
 from holdfast.web.access import OPEN, Gate
 from holdfast.web.app import App
 from holdfast.web.contract import Opened
-from holdfast.web.screens import SCREENS
 
 IDLE_S = 30 * 60.0
 GONE = "its terminal is gone"
@@ -61,7 +60,7 @@ def serve(machine: Machine, projects: Sequence[Opened], *, port: int, everywhere
         number = int(listener.getsockname()[1])
         gate = Gate(number)
         page = _Running(machine, gate, f"http://{HOST}:{number}", life)
-        app = App(machine, projects, SCREENS, gate, everywhere=everywhere, active=page.touch)
+        app = App(machine, projects, gate, everywhere=everywhere, active=page.touch)
         config = uvicorn.Config(
             app,
             http="h11",
