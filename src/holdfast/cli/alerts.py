@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from holdfast.briefing.watch import Watch, alerts, live_sessions
 from holdfast.cli import output
+from holdfast.cli.memory_views import named
 from holdfast.cli.options import Machine, Namespace, flag
-from holdfast.core.session_id import short_session
 from holdfast.ledger import rows as ledgers
 from holdfast.ledger.rows import Filter
 
@@ -26,13 +28,14 @@ def run(options: Namespace, machine: Machine) -> int:
     rows, problems = ledgers.read_all(machine, project, (), Filter())
     output.warn_all(problems)
     watch = alerts(machine, project, rows, live_sessions(machine, project))
-    output.answer(options, watch, lambda: _show(watch))
+    titles = ledgers.session_titles(project, [alert.session for alert in watch.alerts if alert.session])
+    output.answer(options, watch, lambda: _show(watch, titles))
     return EXIT_WITH_ALERTS if watch.alerts else 0
 
 
-def _show(watch: Watch) -> None:
+def _show(watch: Watch, titles: Mapping[str, str]) -> None:
     for alert in watch.alerts:
-        name = short_session(alert.session) if alert.session else "budget"
+        name = named(alert.session, titles) if alert.session else "budget"
         output.line(f"{name}{' (running)' if alert.live else ''}: {alert.text}")
     if not watch.alerts:
         known = output.plural(watch.sessions, "session")

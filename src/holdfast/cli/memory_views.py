@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from holdfast.cli import output
 from holdfast.cli.ledger_views import day
-from holdfast.cli.output import Column, Table, flat, table_of
+from holdfast.cli.output import Column, Table, cut, flat, table_of
 from holdfast.core.session_id import short_session
 from holdfast.memory.merge import Contradiction
 from holdfast.memory.reference import KeptFact
@@ -21,6 +21,7 @@ from holdfast.store.origins import Origins
 Contradictions = Sequence[Contradiction[Fact]] | Sequence[Contradiction[Decision]]
 
 ID = Column("Id", style="cyan")
+_LONGEST_TITLE = 40
 _WHEN_AND_BY = (ID, Column("When", dispensable=1), Column("By", dispensable=2))
 
 
@@ -217,14 +218,22 @@ def todo_as_json(item: OpenItem, *, closed: str = "") -> dict[str, Any]:
     }
 
 
-def todos_table(items: Sequence[tuple[OpenItem, str]], *, branches: bool = False) -> Table:
+def named(session: str, titles: Mapping[str, str]) -> str:
+    """A session as people recognise it: the beginning of its id, and its title where that is known."""
+    title = titles.get(session)
+    return f"{short_session(session)} “{cut(title, _LONGEST_TITLE)}”" if title else short_session(session)
+
+
+def todos_table(
+    items: Sequence[tuple[OpenItem, str]], titles: Mapping[str, str], *, branches: bool = False
+) -> Table:
     rows = [
         (
             (
                 item.id,
                 closed or item.priority,
                 item.owner,
-                f"session {short_session(item.session)}" if item.session else "by hand",
+                named(item.session, titles) if item.session else "by hand",
                 date(item.at),
                 *([item.branch] if branches else []),
             ),

@@ -7,6 +7,7 @@ from holdfast.cli import output
 from holdfast.cli.options import SUPPRESS, Machine, Namespace, Verb, flag, limit, of_verb, option
 from holdfast.cli.output import flat
 from holdfast.flows import todos as app
+from holdfast.ledger.rows import session_titles
 
 DESCRIPTION = """To-dos of this repository, in current.md, which every new session reads. What sessions left open comes
 there by itself; what you add stays until you say that it is done. Boxes that you write into the file
@@ -61,10 +62,11 @@ def run(options: Namespace, machine: Machine) -> None:
         nothing = (
             "Nothing to do on this branch. holdfast todo --all lists what other branches and projects left."
         )
+    titles = session_titles(machine.project(), [item.session for item, _ in items if item.session])
     output.answer(
         options,
         [views.todo_as_json(item, closed=closed) for item, closed in items],
-        views.todos_table(items, branches=options.all) if items else nothing,
+        views.todos_table(items, titles, branches=options.all) if items else nothing,
     )
 
 

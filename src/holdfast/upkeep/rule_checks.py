@@ -197,9 +197,12 @@ def _may_clash(one: PlacedRule, other: PlacedRule) -> bool:
     """Whether two rules that clash by their words are about one thing.
 
     In one file, different headings are different subjects: `use tabs` of Go, `use spaces` of Python. Items of one list
-    that differ in a number or a path are a list. What only says what there is may be the one or the other.
+    that differ in a number or a path are a list. What only says what there is may be the one or the other, unless it
+    has another number than a statement of ours, which was verified or decided.
     """
     if one.id and other.id:
+        return True
+    if (one.id or other.id) and _differ_in_number(one, other):
         return True
     if not one.rule.prescribes or not other.rule.prescribes:
         return False
@@ -207,6 +210,11 @@ def _may_clash(one: PlacedRule, other: PlacedRule) -> bool:
     if one.file.shown == other.file.shown:
         return one.rule.under == other.rule.under and first.hard == second.hard
     return first.hard == second.hard or not any(map(_names_place, first.hard ^ second.hard))
+
+
+def _differ_in_number(one: PlacedRule, other: PlacedRule) -> bool:
+    first, second = signature(one.rule.text), signature(other.rule.text)
+    return first.words == second.words and not any(map(_names_place, first.hard ^ second.hard))
 
 
 def _names_place(token: str) -> bool:
