@@ -376,7 +376,7 @@ def recent(number: int, cost: str, **fields: object) -> list[LedgerEntry]:
 
 def test_alerts_exit_with_3_when_a_session_is_beyond_its_like(holdfast: Holdfast, repo: Path) -> None:
     write_ledger(repo, recent(10, "0.10"))
-    assert "Nothing to say" in holdfast("alerts", check=0).stdout
+    assert "No unusual sessions" in holdfast("alerts", check=0).stdout
     write_ledger(repo, [*recent(10, "0.10"), *recent(1, "4.00", session="dear")])
     done = holdfast("alerts", check=3)
     assert "dear: $4.00 in all; 9 of 10 bugfix sessions stay under $0.10" in done.stdout
@@ -384,7 +384,7 @@ def test_alerts_exit_with_3_when_a_session_is_beyond_its_like(holdfast: Holdfast
     assert [one["session"] for one in told["alerts"]] == ["dear"] and told["sessions"] == 11
     old = datetime(2025, 1, 1, tzinfo=UTC)
     write_ledger(repo, [replace(e, timestamp=old) for e in (*recent(10, "0.10"), *recent(1, "4.00"))])
-    assert "Nothing to say" in holdfast("alerts", check=0).stdout
+    assert "No unusual sessions" in holdfast("alerts", check=0).stdout
 
 
 @pytest.mark.promise("L12")
