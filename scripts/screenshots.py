@@ -1,7 +1,7 @@
 """Takes pictures of the page: of every screen of the demonstration, or of any address of any project.
 
     .venv/bin/python scripts/screenshots.py --out /tmp/shots                      every screen, 3 widths, 2 themes
-    .venv/bin/python scripts/screenshots.py --out /tmp/shots --widths 1280 --themes light /cost "/search?q=retry"
+    .venv/bin/python scripts/screenshots.py --out /tmp/shots --widths 1280,1900 --themes light /cost "/search?q=retry"
     .venv/bin/python scripts/screenshots.py --out /tmp/shots --project ~/work/api --holdfast-home ~/.holdfast /
 
 Paths are within the project: /cost is the cost screen. Prints what the browser's console said, if anything. Needs the
@@ -37,8 +37,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--project", type=Path, help="a repository (default: the demonstration)")
     parser.add_argument("--holdfast-home", type=Path, help="its HOLDFAST_HOME")
-    parser.add_argument("--widths", type=int, nargs="*", default=WIDTHS)
-    parser.add_argument("--themes", nargs="*", default=THEMES)
+    parser.add_argument(
+        "--widths", default=WIDTHS, type=lambda text: [int(width) for width in text.split(",")]
+    )
+    parser.add_argument("--themes", default=THEMES, type=lambda text: text.split(","))
     parser.add_argument("--full", action="store_true", help="the whole page, not a screenful")
     parser.add_argument("--all", action="store_true", help="run holdfast ui --all")
     options = parser.parse_args()
