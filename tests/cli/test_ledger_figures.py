@@ -404,7 +404,10 @@ def test_a_session_that_goes_on_is_watched_until_it_ends(
     (inbox / "running.1-1.json").write_text(json.dumps({**letter, "event": "Stop"}), encoding="utf-8")
     capture(enabled.machine, enabled.project)
     told = holdfast("alerts", check=3).stdout
-    assert "running (running): $" in told and "so far; 9 of 10 bugfix sessions stay under $0.0001" in told
+    assert (
+        "running “Fix the login bug” (running): $" in told
+        and "so far; 9 of 10 bugfix sessions stay under $0.0001" in told
+    )
     assert "stay under 20s" in told and "running" not in holdfast("ledger", check=0).stdout
     found = [(one["session"], one["live"]) for one in holdfast("alerts", "--json", check=3).json()["alerts"]]
     assert set(found) == {("running", True)}
