@@ -15,7 +15,9 @@ PAGE = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
 PROMISES = tomllib.loads((ROOT / "docs" / "promises.toml").read_text(encoding="utf-8"))
 ROWS = re.findall(r"^\| ([A-Z]\d+) \| .*$", PAGE, re.MULTILINE)
 # The one module that opens a connection, to a model that a person configured.
-MAY_CONNECT = {"extraction/model_calls.py", "web/serve.py"}
+MAY_CONNECT = {"extraction/model_calls.py"}
+# The page of `holdfast ui`: serve.py listens on the loopback, the others answer what it hands them.
+MAY_SERVE = {"web/serve.py", "web/app.py", "web/live.py", "web/routes.py"}
 CONNECTS = {
     "socket",
     "ssl",
@@ -89,7 +91,7 @@ def test_the_page_is_found(page: str) -> None:
     assert "guarantees.md" in (ROOT / page).read_text(encoding="utf-8")
 
 
-def test_one_module_alone_can_open_a_connection_and_one_listens() -> None:
+def test_one_module_alone_can_open_a_connection_and_the_page_alone_listens() -> None:
     source = ROOT / "src" / "holdfast"
     found = {
         path.relative_to(source).as_posix()
@@ -97,7 +99,7 @@ def test_one_module_alone_can_open_a_connection_and_one_listens() -> None:
         for name in _imported(ast.parse(path.read_text(encoding="utf-8")))
         if name in CONNECTS or name.partition(".")[0] in CONNECTS
     }
-    assert found == MAY_CONNECT
+    assert found == MAY_CONNECT | MAY_SERVE
 
 
 def _imported(tree: ast.AST) -> list[str]:
