@@ -276,6 +276,7 @@ SCENARIOS = (
     Scenario("share the ledger", says("ledger", "share")),
     Scenario("install", says("install", "claude-code", "--yes"), _host_files),
     Scenario("uninstall", says("uninstall", "claude-code", "--yes"), _installed),
+    Scenario("holdout", says("holdout", "20%", "--yes"), _installed),
     Scenario("prune", says("prune", "--yes"), _old_backups),
     Scenario("index", says("index")),
 )

@@ -18,7 +18,7 @@ from holdfast.trials.clients import client_of, command_of
 from holdfast.trials.experiment import Ended, Plan, plan, require_known_cost, run
 from holdfast.trials.table import Change, Line, table_of
 from holdfast.trials.table import Table as Comparison
-from holdfast.trials.taskfile import TaskFileError, load
+from holdfast.trials.taskfile import Task, TaskFileError, load
 
 
 def run_ab(options: Namespace, machine: Machine) -> int | None:
@@ -117,11 +117,16 @@ def _plan_lines(planned: Plan) -> list[str]:
         f"Client: {client.title}, model {experiment.model}: {' '.join(_command(planned))}",
         f"It may {client.may}. Each session works in a copy of {output.place(experiment.repository)} at "
         f"{planned.commit[0][:12]} and a home of its own, which are removed afterwards.",
-        f"It gets: {', '.join(given) if given else 'no variable and no file of yours'}. "
-        "Setup and check commands of the tasks run as written.",
+        f"It gets: {', '.join(given) if given else 'no variable and no file of yours'}.",
+        *(f"  {task.name}: {_commands(task)}" for task in experiment.tasks),
         f"Cost: {cost}; no pair of sessions is begun that may exceed ${experiment.budget_usd:,.2f}. "
         f"A session is stopped after {experiment.seconds:,} s, a check after {experiment.check_seconds:,} s.",
     ]
+
+
+def _commands(task: Task) -> str:
+    """The commands of a task that run outside the client: who wrote the file chose them."""
+    return output.flat("; ".join(filter(None, (task.setup, task.check))))
 
 
 def _show(planned: Plan, ended: Ended, comparison: Comparison) -> None:
