@@ -25,6 +25,7 @@ from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.switches import enable
 
+RENEWED_AFTER = 100  # sessions; lessons and file pointers lag by one in so many
 _DAY_S = 86_400.0
 
 
@@ -92,6 +93,7 @@ class Past:
         shared = self._opened.enter_context(PastStore.kept_open(self.project.capture))
         self._store = shared or self._opened.enter_context(closing(CaptureStore(self.project.capture)))
         self.sessions: list[DistilledSession] = []
+        self._behind = 0
         self._prepared = 0.0
         self._is_stale = True
 
@@ -109,10 +111,15 @@ class Past:
                 self._store.put_record(record)
                 for cursor in cursors:
                     self._store.put(cursor)
-        self._reuse.changed()
         records = [record for record, _ in ended]
-        remember(self.machine, self.project, records)
         self.sessions += records
+        self._reuse.changed()
+        self._behind += len(records)
+        is_due = self._behind > len(self.sessions) // RENEWED_AFTER
+        if is_due:
+            self._reuse.renew()
+            self._behind = 0
+        remember(self.machine, self.project, records, learns=is_due)
         self._is_stale = True
 
     def prepare(self, at: float, branch: str) -> Place:
@@ -121,9 +128,10 @@ class Past:
         moved = self.checkout.at(at, branch) if self.checkout is not None else False
         if moved:
             self._reuse.changed()
+            self._reuse.renew()
         # A new day prepares again, because lines say how old they are.
         if moved or self._is_stale or int(at // _DAY_S) != int(self._prepared // _DAY_S):
-            prepare(self.machine, self.project)
+            prepare(self.machine, self.project, resumes=False)
             self._prepared, self._is_stale = at, False
         return self.place(branch)
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.briefing.projects import Naming
+from holdfast.core.reuse import for_same_object
 from holdfast.memory.current import NextStep
 from holdfast.memory.log import goal_line
 from holdfast.memory.merge import is_passing
@@ -72,6 +73,7 @@ def _sessions(records: Iterable[DistilledSession], names: Naming) -> Iterator[Re
             )
 
 
+@for_same_object
 def _session_line(record: DistilledSession, root: str) -> str:
     where = ", ".join(word for word in (record.agent, record.branch, "headless" * record.headless) if word)
     parts = [f"Meanwhile ({where}): {goal_line(record, _LONG).rstrip('.')}"]
@@ -104,21 +106,25 @@ def _settled(
     """
     mentions: list[Mention] = []
     for record in records:
-        # A plan that was decided on and then given as the goal is shown as the goal.
-        goal = record.goal.casefold()
-        settled: list[Decision | Question] = [
-            decision for decision in record.harvest.decisions if decision.text.casefold() not in goal
-        ]
-        settled += record.harvest.questions
-        for item in settled:
-            statement = statement_of(item, names.of_session(record))
-            mentions += _mention(statement, record.session, record.branch)
+        mentions += _settled_in(record, names.of_session(record))
     changes = dict(_in_files(memory))
     for id, change in sorted(mentions, key=lambda mention: mention[1].at):
         earlier = changes.setdefault(id, change)
         if 0 <= change.at - earlier.at < _MINUTE:  # files record the time to the minute
             changes[id] = replace(earlier, at=change.at, branch=change.branch)
     return (change for id, change in changes.items() if id not in memory.dismissed)
+
+
+@for_same_object
+def _settled_in(record: DistilledSession, name: str) -> list[Mention]:
+    # A plan that was decided on and then given as the goal is shown as the goal.
+    goal = record.goal.casefold()
+    settled: list[Decision | Question] = [
+        decision for decision in record.harvest.decisions if decision.text.casefold() not in goal
+    ]
+    settled += record.harvest.questions
+    statements = (statement_of(item, name) for item in settled)
+    return [each for said in statements for each in _mention(said, record.session, record.branch)]
 
 
 def _mention(said: Statement, session: str = "", branch: str = "") -> Iterator[Mention]:

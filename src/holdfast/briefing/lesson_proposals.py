@@ -17,7 +17,7 @@ from holdfast.core.errors import HoldfastError
 from holdfast.core.git import run_git
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import is_checkout
-from holdfast.core.reuse import until_changed
+from holdfast.core.reuse import until_changed, until_renewed
 from holdfast.lessons.choices import Choices
 from holdfast.lessons.commands import LEAST_MET, STUMBLES, by_worth, lately_met
 from holdfast.lessons.fingerprint import Missing, take
@@ -148,7 +148,7 @@ def offered(project: Project) -> Learned:
     )
 
 
-@until_changed
+@until_renewed
 def learned_here(project: Project) -> Learned:
     """The lessons of all known sessions."""
     lived = lived_here(project)

@@ -18,6 +18,7 @@ from holdfast.briefing.lesson_lines import Rule, reason_of
 from holdfast.briefing.projects import Naming
 from holdfast.core.likeness import word_set
 from holdfast.core.patterns import lazy_regex
+from holdfast.core.reuse import for_same_arguments, for_same_object
 from holdfast.core.session_id import short_session
 from holdfast.core.shell_calls import Call, calls, normal
 from holdfast.hooks.moment import ASK, SHELL, fits, folded, place_of
@@ -254,17 +255,25 @@ def _dead_ends(project: Project, memory: ProjectMemory) -> list[DeadEnd]:
 
 def _worked(memory: ProjectMemory, records: Sequence[DistilledSession]) -> list[Worked]:
     """Commands that are known to have worked: those of facts, passed checks, and remedies of failures."""
-    facts = [fact for record in records for fact in record.harvest.facts]
-    ends = [end for record in records for end in record.harvest.dead_ends]
-    commands = [(fact.command, fact.verified_at or fact.at) for fact in facts]
-    commands += [
+    worked = [pair for record in records for pair in _worked_in(record)]
+    commands = [
         (fact_statement.evidence[0].command, fact_statement.at)
         for fact_statement in memory.statements("fact")
         if fact_statement.status != "retired"
     ]
-    commands += [(end.instead.replace(_THEN, " ; "), end.at) for end in ends]
+    return worked + _calls_of(commands)
+
+
+@for_same_object
+def _worked_in(record: DistilledSession) -> list[Worked]:
+    commands = [(fact.command, fact.verified_at or fact.at) for fact in record.harvest.facts]
+    commands += [(end.instead.replace(_THEN, " ; "), end.at) for end in record.harvest.dead_ends]
     # The time of a passed check is not recorded: it counts from the session's start.
-    commands += [(command, record.started) for record in records for _, command in record.verified]
+    commands += [(command, record.started) for _, command in record.verified]
+    return _calls_of(commands)
+
+
+def _calls_of(commands: Iterable[tuple[str, float | None]]) -> list[Worked]:
     return [(at, call) for text, at in commands if text and at is not None for call in calls(text)]
 
 
@@ -285,8 +294,12 @@ def _remedies(
         if identity not in sessions:
             candidates.append((identity, end, moment))
         sessions.setdefault(identity, set()).update([end.session] if end.session else [])
+    by_program: dict[str, list[Worked]] = {}
+    for at, call in worked:
+        by_program.setdefault(call.words[0], []).append((at, call))
     for candidate_identity, end, moment in candidates:
-        if candidate_identity not in unwanted and not _works_now(moment, end, worked, root):
+        worked_later = by_program.get(moment.key, ())
+        if candidate_identity not in unwanted and not _works_now(moment, end, worked_later, root):
             times = len(sessions[candidate_identity])
             frequency = "once" if times < 2 else f"in {times} sessions"
             yield replace(moment, reason=f"failed {frequency}, {_known_by(moment)}; {_when(end)}")
@@ -310,6 +323,7 @@ def _of_lessons(rules: Iterable[Rule], root: str) -> Iterator[Moment]:
             yield replace(moment, text=f"{rule.text} [{rule.lesson.id}]", reason=reason, id=rule.lesson.id)
 
 
+@for_same_arguments
 def remedy(end: DeadEnd, root: str) -> Moment | None:
     """How to recognise a failure, and the line for it; None if it has no usable remedy."""
     tried, helped = calls(end.tried), calls(end.instead.replace(_THEN, " ; "))

@@ -57,8 +57,13 @@ CREATE TABLE project (branch TEXT PRIMARY KEY, name TEXT NOT NULL) WITHOUT ROWID
 """
 
 
-def prepare(machine: Machine, project: Project, briefings: Briefings | None = None) -> Path:
-    """Writes `hot.db` and `hot.words`, by default with briefings made from the current memory."""
+def prepare(
+    machine: Machine, project: Project, briefings: Briefings | None = None, *, resumes: bool = True
+) -> Path:
+    """Writes `hot.db` and `hot.words`, by default with briefings made from the current memory.
+
+    Without `resumes` they have nothing for sessions that go on, as in a backtest.
+    """
     path = without_pipe(project.memory / "hot.db")
     folders = read_folders(machine, project)
     # Before anything is read: what a person changes in the meantime is noticed at the next prompt.
@@ -70,7 +75,7 @@ def prepare(machine: Machine, project: Project, briefings: Briefings | None = No
     memory = ProjectMemory(project)
     with suppress(sqlite3.Error):  # the switches of hooks must not wait until that file is repaired
         update_told(machine, project, git=False)
-    contents = briefings_of(machine, project, memory) if briefings is None else briefings
+    contents = briefings_of(machine, project, memory, resumes=resumes) if briefings is None else briefings
     data, moments = _database(machine, memory, switches_of(project), contents, marks)
     files.replace(path, data, project.lock("hot"), files.ANYTHING)
     words = project.memory / prefilter.NAME

@@ -17,6 +17,7 @@ from holdfast.briefing.start import is_stated
 from holdfast.briefing.told_sources import update_told
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import is_checkout
+from holdfast.core.reuse import until_renewed
 from holdfast.core.tokens import count_tokens
 from holdfast.hooks.prompt import (
     CLASSED,
@@ -145,6 +146,7 @@ def prompt_and_ids(
         db.close()
 
 
+@until_renewed
 def _stamp(project: Project) -> str:
     """A stamp of the records and the checked-out commit: while it is the same, so are the postings."""
     seen = []

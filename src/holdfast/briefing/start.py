@@ -124,7 +124,10 @@ class Briefings(Struct, frozen=True, kw_only=True):
     moments: tuple[Moment, ...] = ()
 
 
-def briefings_of(machine: Machine, project: Project, memory: ProjectMemory | None = None) -> Briefings:
+def briefings_of(
+    machine: Machine, project: Project, memory: ProjectMemory | None = None, *, resumes: bool = True
+) -> Briefings:
+    """What hooks tell. Without `resumes` no session goes on: what they need to do so is left out."""
     memory = memory or ProjectMemory(project)
     records, going_on = _records(project)
     names = _naming(machine, project)
@@ -143,8 +146,8 @@ def briefings_of(machine: Machine, project: Project, memory: ProjectMemory | Non
     return Briefings(
         digests={key: lines for key, lines in digests.items() if lines},
         stumbles=tuple(with_lessons(_stumbles(memory, machine.now().timestamp()))),
-        since=recent_changes(records, names, memory),
-        own=_own([*going_on, *records], memory.dismissed),
+        since=recent_changes(records, names, memory) if resumes else (),
+        own=_own([*going_on, *records], memory.dismissed) if resumes else {},
         projects={"": names.default, **names.branches},
         moments=moments_of(project, memory, [*going_on, *records], names, rules),
     )
@@ -234,15 +237,15 @@ def _is_known(line: Line, guides: str) -> bool:
 
 def _records(project: Project) -> tuple[list[DistilledSession], list[DistilledSession]]:
     """The latest sessions, and the running ones, which may have begun long before."""
-    if not project.capture.exists():
-        return [], []
     letters, _ = envelopes(project.memory / "inbox")
-    store = CaptureStore(project.capture)
-    try:
-        live = [store.record(session) for session in dict.fromkeys(letter.session for letter in letters)]
+    running = dict.fromkeys(letter.session for letter in letters)
+
+    def look(store: CaptureStore) -> tuple[list[DistilledSession], list[DistilledSession]]:
+        live = [store.record(session) for session in running]
         return store.records(LATEST), [record for record in live if record is not None]
-    finally:
-        store.close()
+
+    nothing: tuple[list[DistilledSession], list[DistilledSession]] = [], []
+    return CaptureStore.glimpse(project.capture, look, nothing)
 
 
 def _own(records: Iterable[DistilledSession], dismissed: set[str]) -> dict[str, tuple[Line, ...]]:

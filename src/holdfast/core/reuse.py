@@ -1,7 +1,8 @@
 """Results that are computed once within a context, for work that asks the same of one memory again and again.
 
 Outside of `reusing` every call computes. A function says for how long its result holds: for the same arguments, for the
-same object as its first argument, or until `changed` is called because what it reads has changed.
+same object as its first argument, until `changed` is called because what it reads has changed, or until `renew` is
+called because it is worth computing again.
 """
 
 from __future__ import annotations
@@ -24,10 +25,15 @@ class Reuse:
     def __init__(self) -> None:
         self.lasting: dict[Hashable, Any] = {}
         self.current: dict[Hashable, Any] = {}
+        self.slow: dict[Hashable, Any] = {}
 
     def changed(self) -> None:
         """Call this when the memory or its checkout was written."""
         self.current.clear()
+
+    def renew(self) -> None:
+        """Call this now and then: one session more among hundreds changes little."""
+        self.slow.clear()
 
 
 _reuse: ContextVar[Reuse | None] = ContextVar("reuse", default=None)
@@ -92,6 +98,23 @@ def until_changed(make: Callable[P, R]) -> Callable[P, R]:
         if key not in reuse.current:
             reuse.current[key] = make(*given, **named)
         result: R = reuse.current[key]
+        return result
+
+    return reused
+
+
+def until_renewed(make: Callable[P, R]) -> Callable[P, R]:
+    """For a function over all sessions, of which it matters little whether it has seen the last few."""
+
+    @wraps(make)
+    def reused(*given: P.args, **named: P.kwargs) -> R:
+        reuse = _reuse.get()
+        if reuse is None or named or not given:
+            return make(*given, **named)
+        key = (make, *given)
+        if key not in reuse.slow:
+            reuse.slow[key] = make(*given, **named)
+        result: R = reuse.slow[key]
         return result
 
     return reused

@@ -58,9 +58,17 @@ Groups = Mapping[str, Sequence[DistilledSession]]
 
 
 def remember(
-    machine: Machine, project: Project, records: Sequence[DistilledSession], *, ended: bool = True
+    machine: Machine,
+    project: Project,
+    records: Sequence[DistilledSession],
+    *,
+    ended: bool = True,
+    learns: bool = True,
 ) -> None:
-    """Stores sessions. A running session changes only the state; its log entry is written when it ends."""
+    """Stores sessions. A running session changes only the state; its log entry is written when it ends.
+
+    Without `learns` lessons stay as they are.
+    """
     if not records:
         return
     ordered = sorted(records, key=lambda record: record.started or 0.0)
@@ -78,7 +86,7 @@ def remember(
     common = MemoryStore(project, names.default, clock=lambda: now, group=group_name)
     if ended and ((rules := standing_rules(ordered)) or not common.style_file.exists()):
         common.propose(rules, CAPTURE)
-    if ended:
+    if ended and learns:
         learn(machine, project, group_name)
     rewrite_current(common, groups, now)
 

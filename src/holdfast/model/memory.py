@@ -185,7 +185,7 @@ class Harvest(Struct, frozen=True, kw_only=True):
     commits: tuple[str, ...] = ()
 
 
-@lru_cache(maxsize=4096)  # a session end asks for the same ids over and over
+@lru_cache(maxsize=32_768)  # a session end asks for the same ids over and over
 def content_id(letter: str, text: str) -> str:
     """The same for the same words, whatever their case, spacing and final punctuation."""
     folded = " ".join(text.casefold().split()).rstrip(".!?;: ")

@@ -18,7 +18,7 @@ from holdfast.core import files
 from holdfast.core.errors import NotFound, StoreError
 from holdfast.core.files import Held
 from holdfast.core.patterns import lazy_regex
-from holdfast.core.sync_folders import sync_names
+from holdfast.core.sync_folders import is_discarding, sync_names
 from holdfast.store.json_files import decode_json_lines, encode_json_lines
 
 KEPT = 50
@@ -91,6 +91,8 @@ class Versions:
         A manual edit since the last change is recorded first. `lean` stores only the old contents: the new one is
         in the file, until a later change stores it.
         """
+        if is_discarding():  # nobody will ask for versions of what is deleted at the end
+            return
         changes = self.changes()
         number = changes[-1].n + 1 if changes else 1
         last = {change.file: change for change in changes}
