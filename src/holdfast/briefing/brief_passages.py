@@ -17,7 +17,7 @@ from holdfast.briefing.told_index import weight_of
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.stopwords import ENGLISH
 from holdfast.core.words import words
-from holdfast.memory.decisions import FOLDER, SessionPassages, month_of, passage_statement
+from holdfast.memory.decisions import SessionPassages, passage_statement
 from holdfast.memory.merge import is_passing
 from holdfast.memory.read import ProjectMemory
 from holdfast.model.memory import Passage
@@ -66,7 +66,7 @@ def add_passages(
                 score *= _PASSING
             line = replace(_line(passage, section, score), branch="" if is_settled else section.branch)
             hit = hits.get(passage.id)
-            path = f"{PLACE}/projects/{name}/{FOLDER}/{month_of(section.at)}.md"
+            path = f"{PLACE}/projects/{name}/{passage_statement(passage, section).source}"
             place = {"path": hit.path, "line": hit.line} if hit else {"path": path}
             found.add(part, replace(line, position=position, **place))
 
@@ -139,7 +139,7 @@ def _line(passage: Passage, section: SessionPassages, score: float) -> BriefLine
         kind=passage.kind,
         status=passage.status,
         id=passage.id,
-        by=passage.by,
+        by=section.author or passage.by,
         at=section.at,
         session=section.session,
         title=section.title,

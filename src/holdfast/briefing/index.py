@@ -18,6 +18,7 @@ from msgspec import Struct
 from holdfast.core import files
 from holdfast.core.errors import FormatTooNew, HoldfastError, StoreError
 from holdfast.core.folders import scratch, text_of
+from holdfast.memory.shared_decisions import mirror_shared
 from holdfast.model.search import Chunk, Hit
 from holdfast.search import Index
 from holdfast.search import open as open_index
@@ -87,6 +88,8 @@ def update_index(machine: Machine, project: Project, *, rebuild: bool = False) -
 @contextmanager
 def _followed(machine: Machine, project: Project, done: Indexed, *, rebuild: bool) -> Iterator[Index]:
     """The index after an update; `done` gets the result."""
+    if project.memory.is_dir():
+        mirror_shared(machine, project)
     if rebuild:
         files.discard(path for path in project.memory.glob("index*") if path.is_file())
     with open_index(project.memory / "index.db", machine.settings().embedder, tell=machine.tell) as index:

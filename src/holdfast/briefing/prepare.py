@@ -91,7 +91,8 @@ def read_folders(machine: Machine, project: Project) -> list[str]:
     projects = [project.memory / "projects" / name for name in names]
     lessons = lesson_store(machine, project).folders
     folders = [project.memory, *projects, *(folder / DECISIONS for folder in projects)]
-    return [str(folder) for folder in (*folders, lessons["personal"], lessons["local"], lessons["shared"])]
+    shared = (lessons["shared"], project.window / DECISIONS)
+    return [str(folder) for folder in (*folders, lessons["personal"], lessons["local"], *shared)]
 
 
 def _database(

@@ -14,6 +14,7 @@ from holdfast.core.hashes import blake2b
 from holdfast.core.place import stamp
 from holdfast.memory.decisions import SessionPassages, passage_statement
 from holdfast.memory.read import known_projects
+from holdfast.memory.shared_decisions import mirror_shared
 from holdfast.memory.store import MemoryStore
 from holdfast.model.source import Source
 from holdfast.sessions.store import CaptureStore
@@ -30,6 +31,7 @@ def update_told(machine: Machine, project: Project, *, git: bool = True) -> None
 
     Without `git` only sessions: a long history takes minutes when it is read for the first time.
     """
+    mirror_shared(machine, project)
     files = dict(_files(project))
     with open_told(project.memory) as index:
         seen = msgspec.json.decode(index.meta("files") or "{}", type=dict[str, tuple[str, list[str]]])
@@ -79,7 +81,7 @@ def _take_in(
         if not section.passages:
             continue
         digest = blake2b(msgspec.json.encode(section), digest_size=8).hexdigest()
-        id = section.session or f"note {blake2b(section.title.encode(), digest_size=6).hexdigest()}"
+        id = section.session or f"note {blake2b(_key(section).encode(), digest_size=6).hexdigest()}"
         ids.append(id)
         if known.get(id) != digest:
             fresh.append((section, id, digest))
@@ -87,6 +89,11 @@ def _take_in(
         index.put(_sources(project, name, fresh))
     index.remove(set(seen.get(shown, ("", []))[1]) - set(ids))
     return mark, ids
+
+
+def _key(section: SessionPassages) -> str:
+    """What tells apart the sections that no session wrote: their title, and of shared ones the person."""
+    return f"{section.author} · {section.title}" if section.author else section.title
 
 
 def _sources(project: Project, name: str, fresh: list[tuple[SessionPassages, str, str]]) -> Iterator[Source]:
@@ -100,6 +107,7 @@ def _sources(project: Project, name: str, fresh: list[tuple[SessionPassages, str
             kind="session",
             at=section.at,
             title=section.title,
+            who=section.author,
             project=main,
             branches=branches,
             everywhere_from=None if section.at is None else section.at + _BRANCH_DAYS * 86_400.0,

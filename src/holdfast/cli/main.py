@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "index": ("holdfast.cli.index", "bring the search index up to date, or make it anew"),
     "lessons": ("holdfast.cli.lessons", "what sessions taught: review, promote, reject, share, trust"),
+    "share": ("holdfast.cli.share", "share decisions with your team, as files that are reviewed in git"),
     "trust": ("holdfast.cli.trust", "archives and lessons from elsewhere that wait for you"),
     "forget": ("holdfast.cli.forget", "remove a session, a fact or words from all of memory, for good"),
     "project": ("holdfast.cli.project", "the projects of this repository, and which one a branch works on"),
@@ -77,7 +78,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 # The sections of the help, the everyday commands first. Every command is in one of them.
 GROUPS: dict[str, str] = {
     "every day": "init status ui resume handoff why blame todo alerts demo",
-    "memory": "log show search recall fact decide ask answer questions context import",
+    "memory": "log show search recall fact decide share ask answer questions context import",
     "lessons and knowledge": "lessons know classify",
     "ledger": "ledger cost recommend similar roi holdout backtest",
     "agents": "agents install uninstall plugin on off",

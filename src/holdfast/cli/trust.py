@@ -10,21 +10,28 @@ from holdfast.cli.consent import agreed, require_person
 from holdfast.cli.export import amount
 from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.output import counted, flat
+from holdfast.cli.share import shared_as_json
 from holdfast.core.errors import NotFound, UsageError
+from holdfast.core.patterns import lazy_regex
+from holdfast.flows import decision_sharing as decisions
 from holdfast.flows import lesson_sharing as sharing
 from holdfast.guard.hidden_text import visible
+from holdfast.memory.shared_decisions import SharedFile
 from holdfast.store.project import Project
 from holdfast.upkeep.archives import Received, accept, drop, find_waiting, waiting
 
-DESCRIPTION = """Lists what came from elsewhere and waits: archives of other machines, and lessons that came with the
-repository. Search finds an archive's contents, marked; agents see nothing of either. With a NAME (an archive's id or
-title, or a lesson) it shows in full what agents would see, and asks. Trust is for exactly that content, by its hash."""
+DESCRIPTION = """Lists what came from elsewhere and waits: archives of other machines, and lessons and decisions that
+came with the repository. Search finds an archive's contents, marked; agents see nothing of any of it. With a NAME (an
+archive's id or title, a lesson, a decision's id) it shows in full what agents would see, and asks. Trust is for exactly
+that content, by its hash."""
 EXAMPLES = """examples:
   holdfast trust                 what waits here
   holdfast trust 1f4a9c02        look into an archive, and take it in
   holdfast trust 1f4a9c02 --drop remove an archive that waits
   holdfast trust go-generate     a lesson that came with the repository
+  holdfast trust D-k3f9ab        a decision that came with the repository
 """
+_DECISION = lazy_regex(r"D-[0-9a-z]{2,6}\Z")
 _NOUNS = {
     "session": "session",
     "lesson": "rule",
@@ -43,9 +50,9 @@ _LABELS = {
 }
 
 OPTIONS = (
-    option("names", nargs="*", metavar="NAME", help="an archive's id or title, or a lesson"),
+    option("names", nargs="*", metavar="NAME", help="an archive's id or title, a lesson, or a decision's id"),
     flag("--drop", "remove an archive that waits; the file that it came from stays", group="how"),
-    flag("--revoke", "take trust away from lessons again", group="how"),
+    flag("--revoke", "take trust away from lessons or decisions again", group="how"),
     flag("--yes", "agree without being asked; needs a NAME"),
     flag("--json", "what waits, or what was done, as JSON"),
 )
@@ -53,6 +60,8 @@ OPTIONS = (
 
 def run(options: Namespace, machine: Machine) -> int:
     project = machine.project()
+    if options.names and all(_DECISION.match(name) for name in options.names) and not options.drop:
+        return _decisions(options, machine, project)
     found = {name: find_waiting(machine, project, name) for name in options.names}
     archives = [archive for archive in found.values() if archive is not None]
     options.names = [name for name, archive in found.items() if archive is None]
@@ -78,15 +87,44 @@ def run(options: Namespace, machine: Machine) -> int:
     return _agree(options, machine, project, archives)
 
 
+def _decisions(options: Namespace, machine: Machine, project: Project) -> int:
+    """Decisions that came with the repository: shown in full, and trusted after a yes."""
+    if options.revoke:
+        gone = decisions.revoke(machine, project, options.names)
+        output.answer(options, {"trusted": [], "revoked": gone}, f"No longer trusted: {', '.join(gone)}.")
+        return 0
+    seen = decisions.to_trust(machine, project, options.names)
+    if options.json and not options.yes:
+        output.show_json({"trusted": [], "waiting": [shared_as_json(one) for one in seen]})
+        return 0
+    require_person(machine)
+    for one in () if options.json else seen:
+        output.heading(f"{one.decision.id}  {flat(visible(one.decision.by or 'no author'))}")
+        output.wrapped(flat(visible(one.decision.text)), indent=2)
+        for label, texts in (("because", [one.decision.reason]), ("not", one.decision.not_)):
+            for text in filter(None, texts):
+                output.wrapped(f"{label}: {flat(visible(text))}", indent=2)
+    which = f"these {len(seen)} decisions" if len(seen) > 1 else f"the decision {seen[0].decision.id}"
+    if not options.yes and not agreed(f"Show agents {which}?", "Say --yes to agree"):
+        output.line("Nothing was changed.")
+        return 1
+    done = decisions.agree(machine, project, seen)
+    said = f"Trusted as they are now: {', '.join(done)}. Any change takes it back."
+    output.answer(options, {"trusted": done, "waiting": []}, said)
+    return 0
+
+
 def _list(options: Namespace, machine: Machine, project: Project) -> int:
     if options.yes or options.drop:
         raise UsageError("a NAME is missing", fix="holdfast trust lists what waits")
     archives, lessons = waiting(machine, project), sharing.to_trust(machine, project)
+    shared = decisions.to_trust(machine, project)
     if options.json:
         output.show_json(
             {
                 "archives": [archive.as_json() for archive in archives],
                 "lessons": [lesson_views.as_json(status) for status in lessons],
+                "decisions": [shared_as_json(one) for one in shared],
             }
         )
         return 0
@@ -96,12 +134,22 @@ def _list(options: Namespace, machine: Machine, project: Project) -> int:
     for status in lessons:
         output.heading(f"{status.lesson.name}  a lesson that came with the repository")
         output.line(f"  {flat('; '.join(status.lesson.rules))}", under=2)
-    if archives or lessons:
+    for one in shared:
+        by = flat(visible(one.decision.by or "no author"))
+        output.heading(f"{one.decision.id}  a decision that {by} shared{_note(one)}")
+        output.line(f"  {flat(visible(one.decision.text))}", under=2)
+    if archives or lessons or shared:
         output.line()
         output.line("Agents see nothing of this. holdfast trust NAME shows one in full, and asks.")
     else:
         output.line("Nothing here waits for your trust.")
     return 0
+
+
+def _note(one: SharedFile) -> str:
+    if one.problem:
+        return f"; {one.problem}"
+    return "; it has changed since you trusted it" if one.changed else ""
 
 
 def _title(received: Received) -> str:

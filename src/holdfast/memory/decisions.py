@@ -21,7 +21,11 @@ from holdfast.store import line_grammar as md
 from holdfast.store.line_grammar import Problem
 
 FOLDER = "decisions"
-_SECTION = lazy_regex(r"## (.*?)(?: · branch: (.*?))?(?: <!-- session (.*) -->)?\s*\Z")
+_SECTION = lazy_regex(
+    r"## (?P<title>.*?)(?: · branch: (?P<branch>.*?))?(?: · by: (?P<author>.*?))?"
+    r"(?: <!-- session (?P<session>.*) -->)?\s*\Z"
+)
+SHARED = "shared"  # the file of what others share in the repository, as a person here trusted it
 _TITLE_TOKENS = 24
 _MARKS = {
     "agreed": "",
@@ -34,13 +38,17 @@ _DATED = lazy_regex(r"\A(\d{4}-\d\d-\d\d \d\d:\d\d|undated) · ")
 
 
 class SessionPassages(Struct, frozen=True, kw_only=True):
-    """What one session left, or ('' for `session`) what a person wrote. `title` is what it is about."""
+    """What one session left, or ('' for `session`) what a person wrote. `title` is what it is about.
+
+    `author` is the person who shared it through git; '' for what was settled here.
+    """
 
     session: str
     title: str = ""
     at: float | None = None
     branch: str = ""
     passages: tuple[Passage, ...] = ()
+    author: str = ""
 
 
 class DecisionsFile(Struct):
@@ -112,7 +120,7 @@ def _edited(
     passages = {number: passage for number, passage in _bullets(section, session) if passage}
     kept = {number: edit(passage) for number, passage in passages.items()}
     is_headed = section[0].startswith("## ")
-    title = _heading_parts(section[0])[1]
+    title = _heading_parts(section[0]).title
     new_title = edit_title(session, title) if is_headed else title
     is_gone = new_title is None or (bool(passages) and not any(kept.values()))
     edited = []
@@ -154,14 +162,15 @@ def parse_decisions(text: str, where: str = "decisions.md") -> DecisionsFile:
                 passages.append((start + number + 1, passage))
         if not passages and not lines[start].startswith("## "):
             continue  # nothing but the words at the beginning of the file
-        at, title, branch = _heading_parts(lines[start])
+        heading = _heading_parts(lines[start])
         file.lines.append(tuple(number for number, _ in passages))
         file.sections.append(
             SessionPassages(
                 session=session,
-                title=title,
-                at=at,
-                branch=branch,
+                title=heading.title,
+                at=heading.at,
+                branch=heading.branch,
+                author=heading.author,
                 passages=tuple(passage for _, passage in passages),
             )
         )
@@ -171,32 +180,40 @@ def parse_decisions(text: str, where: str = "decisions.md") -> DecisionsFile:
 def _heading(section: SessionPassages) -> str:
     title = cut_to(" ".join(section.title.split()), _TITLE_TOKENS) or "a session"
     branch = f" · branch: {md.encode(section.branch)}" if section.branch else ""
+    author = f" · by: {md.encode(section.author)}" if section.author else ""
     session = f" <!-- session {md.encode(section.session)} -->" if section.session else ""
-    return f"## {md.render_minute(section.at)} · {md.encode(title)}{branch}{session}"
+    return f"## {md.render_minute(section.at)} · {md.encode(title)}{branch}{author}{session}"
 
 
 def _is_heading_of(line: str, section: SessionPassages) -> bool:
     """Whether a section belongs to the same session; what a person wrote has none, and is known by its title."""
     if not line.startswith("## ") or _session_of(line) != section.session:
         return False
-    return bool(section.session) or _heading_parts(line)[1] == section.title
+    return bool(section.session) or _heading_parts(line).title == section.title
 
 
-def _heading_parts(line: str) -> tuple[float | None, str, str]:
+class _Heading(Struct, frozen=True):
+    at: float | None = None
+    title: str = ""
+    branch: str = ""
+    author: str = ""
+
+
+def _heading_parts(line: str) -> _Heading:
     match = _SECTION.match(line)
     if match is None:  # above the first heading
-        return None, "", ""
-    title, at = match[1], None
+        return _Heading()
+    title, at = match["title"], None
     if dated := _DATED.match(title):
         title = title[dated.end() :]
         with suppress(ValueError):  # a day that the calendar does not have
             at = None if dated[1] == "undated" else md.parse_time(dated[1])
-    return at, md.decode(title), md.decode(match[2]) if match[2] else ""
+    return _Heading(at, md.decode(title), md.decode(match["branch"] or ""), md.decode(match["author"] or ""))
 
 
 def _session_of(line: str) -> str:
     match = _SECTION.match(line) if line.startswith("## ") else None
-    return md.decode(match[3]) if match and match[3] else ""
+    return md.decode(match["session"]) if match and match["session"] else ""
 
 
 def _end_of(lines: Sequence[str], start: int) -> int:
@@ -239,13 +256,13 @@ def passage_statement(passage: Passage, section: SessionPassages, project: str =
         status=passage.status,
         text=passage.text,
         subject=passage.question,
-        who=passage.by,
+        who=section.author or passage.by,
         basis="person" if passage.by == "user" else "agent",
         stamp=None if section.at is None else Stamp.of_seconds(section.at),
         session=section.session,
         project=project,
         branch=section.branch,
-        source=f"{FOLDER}/{month_of(section.at)}.md",
+        source=f"{FOLDER}/{SHARED if section.author else month_of(section.at)}.md",
         worth=passage.worth / 100,
     )
 

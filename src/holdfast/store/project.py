@@ -42,27 +42,27 @@ LINKS = os.name != "nt"  # on Windows links need a privilege, and the ledger is 
 IGNORE_ALL = """# Written by holdfast: nothing here is shared until you ask for it (holdfast ledger share).
 *
 """
-IGNORE_BUT_LEDGER = """# Written by holdfast: the ledger is shared in git, the rest is yours alone.
-*
-!.gitignore
-!.gitattributes
-!ledger.md
-"""
-IGNORE_BUT_LESSONS = """# Written by holdfast: lessons are shared in git, the rest is yours alone.
-*
-!.gitignore
-!.gitattributes
-!lessons/
-!lessons/*.md
-"""
-IGNORE_BUT_BOTH = """# Written by holdfast: the ledger and lessons are shared in git, the rest is yours alone.
-*
-!.gitignore
-!.gitattributes
-!ledger.md
-!lessons/
-!lessons/*.md
-"""
+_SHARED = {
+    "ledger": ("the ledger", "!ledger.md\n"),
+    "lessons": ("lessons", "!lessons/\n!lessons/*.md\n"),
+    "decisions": ("decisions", "!decisions/\n!decisions/*.md\n"),
+}
+
+
+def ignore_rules(*shared: str) -> str:
+    """The git rules of the window: everything is ignored but what is shared."""
+    if not shared:
+        return IGNORE_ALL
+    names = [_SHARED[part][0] for part in _SHARED if part in shared]
+    listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    verb = "is" if listed == "the ledger" else "are"
+    rules = "".join(_SHARED[part][1] for part in _SHARED if part in shared)
+    return (
+        f"# Written by holdfast: {listed} {verb} shared in git, the rest is yours alone.\n"
+        f"*\n!.gitignore\n!.gitattributes\n{rules}"
+    )
+
+
 UNION_MERGE = """# Written by holdfast: each line of the ledger is an entry, so a merge keeps both sides.
 ledger.md merge=union text eol=lf
 """
@@ -131,22 +131,20 @@ class Project(Struct, frozen=True):
             and "!ledger.md" in small_text(self.window / ".gitignore")
         )
 
-    @property
-    def shares_lessons(self) -> bool:
-        return "!lessons/" in small_text(self.window / ".gitignore").split()
+    def shares(self, part: str) -> bool:
+        """Whether git tracks a part of the window: `lessons` or `decisions`."""
+        return f"!{part}/" in small_text(self.window / ".gitignore").split()
 
-    def write_ignore_rules(self, *, ledger: bool | None = None, lessons: bool | None = None) -> None:
-        """Sets what git tracks in the window; None leaves a setting unchanged."""
-        ledger = "!ledger.md" in small_text(self.window / ".gitignore").split() if ledger is None else ledger
-        lessons = self.shares_lessons if lessons is None else lessons
-        rules = {
-            (False, False): IGNORE_ALL,
-            (True, False): IGNORE_BUT_LEDGER,
-            (False, True): IGNORE_BUT_LESSONS,
-            (True, True): IGNORE_BUT_BOTH,
-        }[ledger, lessons]
-        path = self.window / ".gitignore"
-        files.replace(path, rules.encode(), self.lock("layout"), files.ANYTHING)
+    def write_ignore_rules(self, **wanted: bool) -> None:
+        """Sets what git tracks in the window: `ledger`, `lessons`, `decisions`. What is not named stays as it is."""
+        now = {
+            "ledger": "!ledger.md" in small_text(self.window / ".gitignore").split(),
+            "lessons": self.shares("lessons"),
+            "decisions": self.shares("decisions"),
+            **wanted,
+        }
+        rules = ignore_rules(*(part for part, is_shared in now.items() if is_shared))
+        files.replace(self.window / ".gitignore", rules.encode(), self.lock("layout"), files.ANYTHING)
 
     def prepare(self) -> None:
         """Creates what is missing: the id, the memory, the window and its git rules. Safe to repeat."""
