@@ -57,7 +57,7 @@ def run(options: Namespace, machine: Machine) -> int | None:
     elif options.json:
         output.show_json(as_json(report))
     elif options.html:
-        from holdfast.cli.backtest_page import page
+        from holdfast.backtest.page import page
 
         output.write(page(report))
     else:
