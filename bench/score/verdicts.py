@@ -2,14 +2,19 @@
 
     .venv/bin/python -m bench.score.verdicts /path/to/labels.jsonl [--misses outcome]
 
-A label is a line `{"file", "session", "agent", "repo", "list", "outcome", "negative", "kind", "kind_also", "tasks",
-"tasks_ok"}`. `file` is the transcript, absolute or beside the labels. A file that holds several sessions names the one by
-its start (`aider:owner/repo:2026-04-25 07:26:54`). Without labels nothing is measured.
+A label is a line `{"path", "session", "agent", "repo", "outcome", "outcome2", "kind", "kind2", "tasks_min",
+"tasks_max"}`; what ends in 2 is the reader's second choice, or null. `path` is the transcript, absolute or beside the
+labels. A file that holds several sessions names the one by its start (`2026-04-25 07:26:54`).
+
+The labels in bench/data/verdicts name files by a hash and sessions by their place in the file. Of these the sessions
+whose transcripts are in ../shared are measured.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
+import hashlib
 import json
 import os
 import re
@@ -29,8 +34,13 @@ from holdfast.model.events import DistilledSession
 from holdfast.sessions.digest import Digest
 from holdfast.sessions.reducer import Reducer
 from holdfast.sessions.session import SessionPart, conclude
+from holdfast.sessions.task_model import request_features
+from holdfast.sessions.tasks import is_request
 
 VARIABLE = "HOLDFAST_SESSION_LABELS"  # a file or a folder of labels
+COMMITTED = Path(__file__).parents[1] / "data/verdicts/labels.jsonl.gz"
+TRANSCRIPTS = SHARED / "data" / "transcripts"
+_IN_SHARED = "shared:"  # begins the repository of a label whose transcript is there
 NEGATIVE = ("failed", "abandoned")
 _START = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 _SLACK_S = 2.0
@@ -53,15 +63,17 @@ class Judged(Struct):
         return self.outcome == self.label["outcome"]
 
     @property
+    def outcome_credit(self) -> float:
+        """A match of the reader's second choice counts half."""
+        return 1.0 if self.outcome_right else 0.5 if self.outcome == self.label["outcome2"] else 0.0
+
+    @property
     def kind_right(self) -> bool:
-        return self.session is not None and self.session.kind in (
-            self.label["kind"],
-            self.label.get("kind_also"),
-        )
+        return self.session is not None and self.session.kind in (self.label["kind"], self.label["kind2"])
 
     @property
     def tasks_right(self) -> bool:
-        fewest, most = self.label["tasks_ok"]
+        fewest, most = self.label["tasks"]
         return self.session is not None and fewest <= len(self.session.tasks) <= most
 
 
@@ -82,22 +94,69 @@ class Once:
 
 def labels_in(place: Path) -> list[Label]:
     """The labels of a file, or of all files of a folder."""
-    files = sorted(place.glob("*.json*")) if place.is_dir() else [place]
-    rows: list[Any] = []
-    for file in files:
-        text = file.read_text(encoding="utf-8")
-        if file.suffix == ".jsonl":
-            rows += [json.loads(line) for line in text.splitlines() if line]
-        elif isinstance(found := json.loads(text), list):
-            rows += found
-    labels = [row for row in rows if isinstance(row, dict) and {"file", "outcome", "kind"} <= row.keys()]
-    return [{"tasks_ok": (0, 10**6), **row} for row in labels]
+    files = sorted(place.glob("*.jsonl*")) if place.is_dir() else [place]
+    rows = [json.loads(line) for file in files for line in _text_of(file).splitlines() if line]
+    labels = [_label(row) for row in rows if {"repo", "outcome", "kind"} <= row.keys()]
+    return _located(labels) if any("place" in label for label in labels) else labels
+
+
+def _text_of(file: Path) -> str:
+    content = file.read_bytes()
+    return (gzip.decompress(content) if file.suffix == ".gz" else content).decode("utf-8")
+
+
+def _label(row: Label) -> Label:
+    bounds = {"tasks": (row["tasks_min"], row["tasks_max"])} if "tasks_min" in row else {}
+    return {"file": row.get("path", ""), "session": "", **row, **bounds}
+
+
+def file_hash(repo: str, name: str) -> str:
+    return hashlib.sha256(f"{repo}\n{name}".encode()).hexdigest()[:16]
+
+
+def _located(labels: Iterable[Label]) -> list[Label]:
+    """The labels whose transcripts are in ../shared, with their files."""
+    files: dict[str, str] = {}
+    by_repo: dict[str, list[Label]] = defaultdict(list)
+    for label in labels:
+        by_repo[label["repo"]].append(label)
+    for repo in by_repo:
+        folder = TRANSCRIPTS / repo.removeprefix(_IN_SHARED)
+        if repo.startswith(_IN_SHARED) and folder.is_dir():
+            files |= {file_hash(repo, path.name): str(path) for path in folder.iterdir()}
+    return [
+        {**label, "file": files[label["hash"]]}
+        for own in by_repo.values()
+        for label in own
+        if label["hash"] in files
+    ]
+
+
+def recorded(place: Path) -> Iterator[Label]:
+    """The labels as they may be committed: hashes and places, the labels, and the features of the requests."""
+    for row in judged(labels_in(place), place):
+        label, path = row.label, Path(row.label["file"])
+        started = sorted(session.started or 0.0 for session, _ in sessions_in(path))
+        if row.session is None:
+            continue
+        main = [part.digest for part in row.parts if not part.digest.parent]
+        turns = [turn for digest in main for turn in digest.turns if is_request(turn)]
+        yield {
+            "repo": label["repo"],
+            "agent": label["agent"],
+            "hash": file_hash(label["repo"], path.name),
+            "place": started.index(row.session.started or 0.0),
+            **{name: label[name] for name in ("outcome", "outcome2", "kind", "kind2")},
+            "tasks": list(label["tasks"]),
+            "first": min(len(turns), 1) if main else len(row.session.tasks),
+            "requests": list(request_features(turns)),
+        }
 
 
 def default_place() -> Path | None:
-    """The labels that the environment names, else those of ../shared; None without any."""
+    """The labels that the environment names, else the committed ones; None without any."""
     named = os.environ.get(VARIABLE, "")
-    place = Path(named) if named else SHARED / "data" / "labels"
+    place = Path(named) if named else COMMITTED
     return place if place.exists() else None
 
 
@@ -118,7 +177,7 @@ def _places(name: str, beside: Path) -> Iterator[Path]:
     folder = beside if beside.is_dir() else beside.parent
     yield Path(name)
     yield folder / name
-    yield from (SHARED / "data" / "transcripts").rglob(Path(name).name)
+    yield from TRANSCRIPTS.rglob(Path(name).name)
 
 
 def sessions_in(path: Path) -> list[tuple[DistilledSession, list[SessionPart]]]:
@@ -145,6 +204,8 @@ def _matching(
 ) -> tuple[DistilledSession | None, list[SessionPart]]:
     if len(found) == 1:
         return found[0]
+    if "place" in label and label["place"] < len(found):
+        return sorted(found, key=lambda pair: pair[0].started or 0.0)[label["place"]]
     if start := _START.search(str(label["session"])):
         # aider writes local time without a zone
         at = datetime.strptime(start[0], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC).timestamp()
@@ -163,6 +224,7 @@ class Figures(Struct):
 
     n: int
     outcome: float
+    credit: float  # with half for the reader's second choice
     kind: float
     tasks: float
     said: int  # sessions that holdfast calls failed or abandoned
@@ -183,12 +245,13 @@ def figures_of(rows: Sequence[Judged]) -> Figures:
     said = [row for row in rows if row.outcome in NEGATIVE]
     negative = [row for row in rows if _is_negative(row.label)]
 
-    def share(right: Callable[[Judged], bool]) -> float:
+    def share(right: Callable[[Judged], float]) -> float:
         return sum(map(right, rows)) / len(rows) if rows else 0.0
 
     return Figures(
         n=len(rows),
         outcome=share(lambda row: row.outcome_right),
+        credit=share(lambda row: row.outcome_credit),
         kind=share(lambda row: row.kind_right),
         tasks=share(lambda row: row.tasks_right),
         said=len(said),
@@ -199,14 +262,14 @@ def figures_of(rows: Sequence[Judged]) -> Figures:
 
 
 def _is_negative(label: Label) -> bool:
-    return bool(label.get("negative", label["outcome"] in NEGATIVE))
+    return label["outcome"] in NEGATIVE
 
 
 def report(rows: Sequence[Judged]) -> Iterator[str]:
     """A table: all sessions, then by list, by agent and by repository."""
-    yield f"{'':34s} {'n':>4s} {'outcome':>8s} {'kind':>6s} {'tasks':>6s}  negative verdicts right, found"
+    yield f"{'':34s} {'n':>4s} {'outcome':>8s} {'or 2nd':>7s} {'kind':>6s} {'tasks':>6s}  negative verdicts right, found"
     yield _line("all", rows)
-    for field in ("list", "agent", "repo"):
+    for field in ("agent", "repo"):
         groups: dict[str, list[Judged]] = defaultdict(list)
         for row in rows:
             groups[str(row.label.get(field, "-"))].append(row)
@@ -217,7 +280,7 @@ def report(rows: Sequence[Judged]) -> Iterator[str]:
 def _line(name: str, rows: Sequence[Judged]) -> str:
     figures = figures_of(rows)
     return (
-        f"{name[:34]:34s} {figures.n:4d} {figures.outcome:8.2f} {figures.kind:6.2f} {figures.tasks:6.2f}"
+        f"{name[:34]:34s} {figures.n:4d} {figures.outcome:8.2f} {figures.credit:7.2f} {figures.kind:6.2f} {figures.tasks:6.2f}"
         f"  {figures.said_right}/{figures.said}, {figures.found}/{figures.negative}"
     )
 
@@ -227,15 +290,15 @@ def misses(rows: Sequence[Judged], what: str) -> Iterator[str]:
         if getattr(row, f"{what}_right"):
             continue
         label, session = row.label, row.session
-        yield f"{label.get('pack', '')} {label['agent']} {label['session']}"
+        yield f"{label['repo']} {label['agent']} {label['session']}"
         if session is None:
             yield "    no such session"
         elif what == "outcome":
             yield f"    {session.outcome}: {session.outcome_why}\n    reader {label['outcome']}: {label.get('why', '')}"
         elif what == "kind":
-            yield f"    {session.kind}: {session.kind_why}\n    reader {label['kind']}, {label.get('kind_also')}"
+            yield f"    {session.kind}: {session.kind_why}\n    reader {label['kind']}, {label['kind2']}"
         else:
-            yield f"    {len(session.tasks)}, reader {label.get('tasks')} {label['tasks_ok']}"
+            yield f"    {len(session.tasks)}, reader {label['tasks']}"
             yield from (f"      {task.status:8s}{task.title[:100]}" for task in session.tasks)
 
 

@@ -106,6 +106,33 @@ def test_what_aider_writes_as_a_person_is_not_a_person(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise("C1")
+def test_a_heading_in_an_answer_and_the_answer_to_aiders_own_question_are_no_requests(tmp_path: Path) -> None:
+    chat = aider_chat(
+        "2026-03-02 09:00:00",
+        "#### add a basket",
+        "",
+        "#### Step 1: `basket.py`",
+        "#### Step 2: `till.py`",
+        "",
+        "#### Run shell commands? (Y)es/(N)o/(S)kip all [Yes]: skip",
+        "",
+        "#### and a till",
+    ).replace(".py`  ", ".py`")
+    done = read_only(Aider(), history(tmp_path, chat))
+    assert [turn.text for turn in done.of(UserTurn)] == ["add a basket", "and a till"]
+
+
+@pytest.mark.promise("C1")
+def test_leaving_aider_interrupts_nothing_but_an_answer_that_is_being_written(tmp_path: Path) -> None:
+    leaves = ["> ^C again to exit", "> ", "> ^C KeyboardInterrupt"]
+    answered = ["#### add a basket", "", "Like this.", "", "> Tokens: 900 sent, 34 received."]
+    chat = aider_chat("2026-03-02 09:00:00", *answered, *leaves)
+    assert not digest_of(read_only(Aider(), history(tmp_path, chat)).events).turns[-1].interrupted
+    chat = aider_chat("2026-03-02 09:00:00", *answered, "#### and a till", leaves[0], "", "First we")
+    assert digest_of(read_only(Aider(), history(tmp_path, chat)).events).turns[-1].interrupted
+
+
+@pytest.mark.promise("C1")
 def test_a_test_run_that_the_model_is_asked_about_is_a_request(tmp_path: Path) -> None:
     chat = aider_chat(
         "2026-03-02 09:00:00",

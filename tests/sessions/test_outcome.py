@@ -38,7 +38,7 @@ def test_work_that_was_reported_and_nothing_contradicts_is_done_and_says_how_lit
 
 def test_nothing_asked_and_nothing_done_is_unknown() -> None:
     assert outcome(Story()) == ("unknown", "nothing was asked or done")
-    assert outcome(Story().ask("hello")) == ("abandoned", "the request got no answer")
+    assert outcome(Story().ask("hello")) == ("unknown", "only the request is recorded")
 
 
 def test_a_question_answered_without_tools_is_done() -> None:
@@ -80,11 +80,25 @@ def test_stopping_after_something_was_achieved_is_partial() -> None:
 def test_a_transcript_that_breaks_off_is_no_success() -> None:
     assert outcome(work()) == ("abandoned", "stops in the middle of work")
     assert outcome(done().ask("now a till").edit()) == ("partial", "stops in the middle of work")
-    assert outcome(work().run("pytest", "3 passed")) == ("partial", "stops in the middle of work")
+    assert outcome(work().run("pytest", "3 passed")) == ("done", "test passed: pytest")
+
+
+def test_a_checker_of_form_that_is_red_does_not_make_reported_work_a_failure() -> None:
+    story = work().run("mypy src", "a.py:1: error: x", ok=False, code=1)
+    assert outcome(story.say("Added."))[0] == "partial"
+
+
+def test_a_missing_tool_says_nothing_about_the_code() -> None:
+    missing = "/usr/bin/python3: No module named pytest"
+    assert outcome(work().run("python3 -m pytest", missing, ok=False, code=1).say("Added."))[0] == "done"
 
 
 def test_a_last_commit_is_an_end() -> None:
     assert outcome(work().run("git commit -m x", "[main 1a2b3c4] x")) == ("done", "1 commit")
+    assert outcome(work().run("rtk git add a && rtk git commit -m x", "ok 1 file changed")) == (
+        "done",
+        "1 commit",
+    )
 
 
 def test_open_items_make_it_partial() -> None:
@@ -95,7 +109,7 @@ def test_open_items_make_it_partial() -> None:
 def test_an_error_of_the_service_ends_work_half_way() -> None:
     assert outcome(work().break_down("API Error: 500")) == ("partial", "api_error: API Error: 500")
     nothing = Story().ask("add a basket").break_down("API Error: 500")
-    assert outcome(nothing) == ("abandoned", "api_error: API Error: 500")
+    assert outcome(nothing) == ("failed", "api_error: API Error: 500")
 
 
 def test_thanks_after_the_work_do_not_count_as_work() -> None:

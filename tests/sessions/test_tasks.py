@@ -343,8 +343,6 @@ def test_a_list_ticked_off_although_the_tests_fail_is_not_believed() -> None:
         "2",
         "please do",
         "make the changes",
-        "commit",
-        "ok, push it",
         "it's still broken",
         "same issue",
     ],

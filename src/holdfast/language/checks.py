@@ -28,7 +28,7 @@ _COMMENT = lazy_regex(r"(?:^|(?<=\s))#[^\n]*")
 _SEPARATOR = lazy_regex(r"(&&|\|\||[;\n|&()`{}])")
 _OPTIONS = r"(?:--?[\w@][^\s]*\s+(?:[^-\s]\S*\s+)?|--\s+){0,5}"
 _BEFORE = (
-    r"\s*(?:(?:\w+=\S*|!|then|do|else|elif|if|while|until|time|sudo|command|exec|nohup|\$)\s+"
+    r"\s*(?:(?:\w+=\S*|!|then|do|else|elif|if|while|until|time|sudo|command|exec|nohup|rtk|\$)\s+"
     rf"|(?:env|nice|xargs|xvfb-run|npx|bunx|pnpx|uvx|nyc|c8|dotenv|doppler run|bun x)\s+{_OPTIONS}"
     rf"|timeout\s+{_OPTIONS}[\d.]+[smh]?\s+"
     rf"|(?:uv|poetry|pipenv|pdm|hatch|rye|pixi|pipx|conda|coverage|rustup)\s+run\s+{_OPTIONS}"
@@ -220,7 +220,7 @@ _ECHO = lazy_regex(r"Exit code \d|(?:\[[\w:.-]+\] )?[$>+] |> \S+@\S+ ")
 
 _COMMITTED = lazy_regex(r"^\[[^\]\n]+ (?:\(root-commit\) )?[0-9a-f]{7,40}\] ", re.MULTILINE)
 _PUBLISHES = lazy_regex(
-    r"\s*(?:sudo\s+)?(?:git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*\s+push\b|jj\s+git\s+push\b"
+    r"\s*(?:(?:sudo|rtk)\s+)?(?:git(?:\s+-[cC]\s+\S+|\s+--?[\w-]+(?:=\S+)?)*\s+push\b|jj\s+git\s+push\b"
     r"|gh\s+pr\s+(?:create|merge)\b|glab\s+mr\s+(?:create|merge)\b)"
 )
 _COMMITS = lazy_regex(

@@ -24,7 +24,8 @@ _ELSEWHERE = lazy_regex(
     r"|\s(?:-C|--directory|--cwd|--prefix|--manifest-path|--project|--rootdir|--root|-f)[ =][\"']?(?:/|~|\.\./)"
 )
 _NOT_THE_CODE = PrefilteredRegex(
-    r"command not found|not recogni[sz]ed|no such file or directory|externally-managed|permission denied"
+    r"python\S*: no module named"
+    r"|command not found|not recogni[sz]ed|no such file or directory|externally-managed|permission denied"
     r"|operation not permitted|sandbox|read-only file system|no space left|connection (?:refused|reset)|econnrefused"
     r"|could not resolve host|getaddrinfo|rate limit|timed? ?out|index\.lock|lock file"
     r"|(?:unknown|invalid|illegal|unsupported|unrecogni[sz]ed|unexpected) (?:sub-?)?(?:command|option|flag|argument)"

@@ -41,6 +41,7 @@ TICKED = "ticked off"  # as records of older versions say of an item that the ag
 
 # Checks that prove work, the strongest first. Well-formed code need not work, so lint is the weakest.
 _PROOFS = ("test", "types", "build", "lint")
+_FORM = ("types: ", "lint: ")  # work that was reported may do what was asked, whatever a checker of form says
 _ABOUT_LINT = PrefilteredRegex(
     r"\blint|\bformat|\bfmt\b|\bstyle|\bwarnings?\b|\bruff\b|\beslint\b|\bclippy\b", re.IGNORECASE
 )
@@ -52,6 +53,7 @@ IDLE_SECONDS = 300.0  # a longer pause is a break, and counts as this much
 
 _GIVEN_UP = (FailureReason.INTERRUPTED, FailureReason.USER_REJECTED)
 NO_ANSWER = "the request got no answer"
+ONLY_ASKED = "only the request is recorded"
 UNSETTLED = "a complaint was answered, and nothing shows that it is settled"
 _ADMITS = PrefilteredRegex(
     r"\bI (?:was )?(?:unable to|could(?: not|n['’]?t)|can(?:not|['’]t))\b|\bnot possible\b|\bI(?: am|['’]m) blocked\b",
@@ -59,7 +61,7 @@ _ADMITS = PrefilteredRegex(
 )
 # The last words announce a step that is not there: only where a host records no tools do they end a session.
 _BREAKS_OFF = PrefilteredRegex(
-    r"(?:[:：]|```[\w-]*\n(?:[^`]{0,300}\n)?```|\b(?:let me|i['’]ll|i will|now i need to"
+    r"(?:[:：]|```[\w-]*\n(?:[^`]{0,300}\n)?```|\b(?:let me|i['’]ll(?! be)|i will(?! be)|now i need to"
     r"|next,? i)\b[^.!?\n]{0,160}[.:]?)"
     r"(?:\s|-{3,})*\Z",
     re.IGNORECASE,
@@ -231,7 +233,7 @@ def outcome_of(
         return Outcome.FAILED, f"the user {gave_up}, and it ended so: {verdict.evidence}"
     if verdict.reason == FailureReason.API_ERROR:
         return (
-            Outcome.PARTIAL if reached or last.edits else Outcome.ABANDONED
+            Outcome.PARTIAL if reached or last.edits else Outcome.FAILED
         ), f"api_error: {verdict.evidence}"
     if verdict.status == "skipped":
         return _unanswered(last, pairs, reached)
@@ -239,8 +241,9 @@ def outcome_of(
         return (Outcome.PARTIAL if reached else Outcome.ABANDONED), verdict.evidence
     if verdict.status == "failed":
         word = f"{verdict.reason}: {verdict.evidence}"
-        return (Outcome.PARTIAL, f"ended in {word}") if reached else (Outcome.FAILED, word)
-    if _breaks_off(last, turns):
+        only_form = last.answered and last.edits and verdict.evidence.startswith(_FORM)
+        return (Outcome.PARTIAL, f"ended in {word}") if reached or only_form else (Outcome.FAILED, word)
+    if not verdict.proves and _breaks_off(last, turns):
         return stopped, "stops in the middle of work"
     if _only_asks_back(last, turns):
         return Outcome.ABANDONED, "the agent asked back and got no reply"
@@ -310,6 +313,8 @@ def _reached(pairs: Sequence[tuple[Turn, TurnVerdict]]) -> int:
 def _unanswered(last: Turn, pairs: Sequence[tuple[Turn, TurnVerdict]], reached: int) -> tuple[Outcome, str]:
     if is_complaint(last.text) and reached <= 1:
         return Outcome.FAILED, f"the user said last, without an answer: {first_line(last.text)}"
+    if not reached and not any(turn.calls or turn.interrupted for turn, _ in pairs):
+        return Outcome.UNKNOWN, ONLY_ASKED  # many transcripts lack answers that were given
     return (Outcome.PARTIAL if reached else Outcome.ABANDONED), NO_ANSWER
 
 

@@ -1,54 +1,57 @@
 """The tasks of a session as a person would count them: requests, each with what was said to steer it.
 
-A short answer, praise, a complaint about the work, a pasted error, “commit” and the steps of an agent's own list
-belong to the request before them.
+A short answer, praise, a complaint about the work, a pasted error and the steps of an agent's own list belong to the
+request before them; of the others a small model says which ask for something new.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from holdfast.language.harvest_sentences import PLAN_TO_DO
-from holdfast.language.replies import only_praises, steers
+from holdfast.language.replies import is_chore_request, only_praises
 from holdfast.model.events import TaskResult
 from holdfast.sessions.digest import TITLE_LENGTH, Turn
 from holdfast.sessions.outcome import ANSWERED, TurnVerdict, first_line
-
-_SAME = 300  # characters by which a repeated request is recognised
+from holdfast.sessions.task_model import first_requests
 
 
 def tasks_of(turns: Sequence[Turn], verdicts: Sequence[TurnVerdict]) -> list[TaskResult]:
     """Return each request with how it ended."""
-    return [_task(group) for group in _groups(turns, verdicts)]
+    groups = list(_groups(turns, verdicts))
+    return [_task(group, following) for group, following in zip_longest(groups, groups[1:]) if group]
 
 
 Group = list[tuple[Turn, TurnVerdict]]
 
 
 def _groups(turns: Sequence[Turn], verdicts: Sequence[TurnVerdict]) -> Iterator[Group]:
+    pairs = [pair for pair in zip(turns, verdicts, strict=True) if is_request(pair[0])]
     group: Group = []
-    seen: set[str] = set()
-    for turn, verdict in zip(turns, verdicts, strict=True):
-        words = f"{turn.command} {turn.text}".strip()
-        if not words and not turn.calls:
-            continue
-        if only_praises(turn.text) and not (turn.edits or turn.commits or turn.published or turn.command):
-            continue
-        begins = words[:_SAME]
-        if group and (begins in seen or steers(turn.text, turn.command)):
-            group.append((turn, verdict))
-            continue
-        seen.add(begins)
-        if group:
+    for pair, begins in zip(pairs, first_requests([turn for turn, _ in pairs]), strict=True):
+        if begins and group:
             yield group
-        group = [(turn, verdict)]
+            group = []
+        group.append(pair)
     if group:
         yield group
 
 
-def _task(group: Group) -> TaskResult:
+def is_request(turn: Turn) -> bool:
+    """Whether a turn asks for something or did something. Praise that nothing follows does neither."""
+    if only_praises(turn.text) and not (turn.edits or turn.commits or turn.published or turn.command):
+        return False
+    return bool(turn.text or turn.command or turn.calls or turn.api_error or turn.interrupted)
+
+
+def _task(group: Group, following: Group | None) -> TaskResult:
     first = group[0][0]
     verdict = _last_word(group)
+    if verdict.status == "unknown" and following:
+        chore, proof = following[0]
+        if proof.proves and is_chore_request(chore.text):  # “now run the tests”
+            verdict = proof
     return TaskResult(
         title=title_of(first),
         status=verdict.status,

@@ -30,6 +30,11 @@ _NOT_HUMAN = (
     "I ran this command:",
     "I ran and saw this output:",
 )
+# aider writes the answer to its own question like a request.
+_CONFIRMED = lazy_regex(r"\(Y\)es/\(N\)o[^\n]*\]: *\w*\Z")
+# Each line of a request ends with two spaces; a heading of the same level in an answer does not. Files whose trailing
+# spaces were removed have no such line.
+_SPACED = lazy_regex(rb"^####(?: [^\n]*)?  \r?$", re.MULTILINE)
 # Commands that aider answers itself: they send nothing to the model.
 LOCAL_COMMANDS = frozenset((
     "add", "chat-mode", "clear", "commit", "copy", "copy-context", "diff", "drop", "edit", "editor", "editor-model",
@@ -109,9 +114,10 @@ def blocks(body: bytes, line: int) -> Iterator[Block]:
     kind: Literal["person", "aider", "answer"] = "answer"
     held: list[str] = []
     begun, fence = line, ""
+    spaced = bool(_SPACED.search(body))
     for number, raw in enumerate(body.split(b"\n"), line):
         words = raw.decode("utf-8", "replace").removesuffix("\r")
-        now, words = _kind_of(words, bool(fence))
+        now, words = _kind_of(words, bool(fence), spaced)
         if now == "answer" and (mark := _FENCE.match(words)):
             fence = "" if fence and mark[1].startswith(fence) else fence or mark[1]
         elif now != "answer":
@@ -125,9 +131,10 @@ def blocks(body: bytes, line: int) -> Iterator[Block]:
         yield Block(kind, tuple(held), begun)
 
 
-def _kind_of(words: str, fenced: bool) -> tuple[Literal["person", "aider", "answer"], str]:
-    own = words.endswith("  ") or not fenced
-    if own and (words.startswith("#### ") or words.rstrip() == "####"):
+def _kind_of(words: str, fenced: bool, spaced: bool) -> tuple[Literal["person", "aider", "answer"], str]:
+    ends_so = words.endswith("  ")
+    own = ends_so or not fenced
+    if (ends_so or not (fenced or spaced)) and (words.startswith("#### ") or words.rstrip() == "####"):
         return "person", words[5:].rstrip()
     if own and (words.startswith("> ") or words.rstrip() == ">"):
         return "aider", words[2:].rstrip()
@@ -140,7 +147,7 @@ def request(block: Block) -> tuple[str, str] | None:
     Errors that aider itself sends back to the model look like a person's words.
     """
     words = block.text
-    if not words or words == "<blank>" or words.startswith(_NOT_HUMAN):
+    if not words or words == "<blank>" or words.startswith(_NOT_HUMAN) or _CONFIRMED.search(words):
         return None
     if not words.startswith("/"):
         return words, ""
@@ -167,6 +174,8 @@ class ChatReading(ReadAnew):
         self._calls = 0
         self._model = ""
         self._asked = False  # something, before what may be undone
+        self._pending = False  # a request whose answer is not complete
+        self._stopped = False  # by the person, before it was
 
     def events(self) -> Iterator[ev.Event]:
         chat = next((chat for chat in _chats_of(self._path) if chat.identity == self._part), None)
@@ -195,13 +204,16 @@ class ChatReading(ReadAnew):
         block = found[number]
         if block.kind == "answer":
             yield ev.AgentTurn(chat.at, _after_output(block.text))
+            if self._stopped:  # what there was of the answer is written after the interruption
+                yield ev.Interruption(chat.at)
         elif block.kind == "aider":
             yield from self._printed(block, chat, number)
         elif command := command_line(block):
             yield from self._commanded(command, list(takewhile(_not_person, found[number + 1 :])), chat)
         elif (requested := request(block)) is not None:
             words, name = requested
-            self._asked = True
+            self._asked = self._pending = True
+            self._stopped = False
             if not (
                 said.startswith("/") and said.partition(" ")[2].strip() == words
             ):  # written a second time
@@ -219,9 +231,11 @@ class ChatReading(ReadAnew):
         failing = False
         for index, line in enumerate(block.lines):
             if match := _TOKENS.match(line):
+                self._pending = False
                 following = block.lines[index + 1] if index + 1 < len(block.lines) else ""
                 yield self._usage(match, f"{line} {following}", f"{chat.identity}:{number}:{index}", chat)
             elif match := _APPLIED.match(line):
+                self._pending = False
                 yield from self._edit(chat, match[1], ok=True)
             elif match := _REFUSED.match(line):
                 yield from self._edit(chat, match[1], ok=False)
@@ -237,7 +251,8 @@ class ChatReading(ReadAnew):
                 yield from self._ran(chat, match[1], line, block.lines[index + 1 :])
             elif line.startswith(_UNDONE) and self._asked:
                 yield ev.UserTurn(chat.at, "undo", command="/undo")
-            elif line.startswith("^C KeyboardInterrupt"):
+            elif line.startswith("^C ") and self._pending:  # else it leaves the program
+                self._stopped = True
                 yield ev.Interruption(chat.at)
             elif match := _FAULT.match(line):
                 if not failing:  # the same failure is printed with each attempt
