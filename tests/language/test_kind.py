@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.language.kind import explain_kind
+from holdfast.language.kind import explain_kind, kind_of_commits
 from holdfast.model.ledger import Kind
 
 
@@ -42,7 +42,7 @@ ASKED = [
     (Kind.MIGRATION, "port the CLI to Rust"),
     (Kind.MIGRATION, "move from webpack to vite"),
     (Kind.CONFIG, "Set up GitHub Actions for CI"),
-    (Kind.CONFIG, "fix lint errors"),
+    (Kind.BUGFIX, "fix lint errors"),  # in the code; in settings it is configuration
     (Kind.CONFIG, "update dependencies"),
     (Kind.CONFIG, "can you update go in all the right places to 1.25.6"),
     (Kind.FEATURE, "Add rate limiting to the API gateway"),
@@ -194,3 +194,13 @@ def test_any_session_has_a_kind_and_a_reason(goal: str, paths: list[str], comman
     assert judged.kind in Kind
     assert judged.reason
     assert judged == explain_kind(goal, paths, commands)
+
+
+def test_commits_of_one_type_say_what_was_delivered() -> None:
+    asked = explain_kind("make the list nicer", ["src/list.py"], [])
+    delivered = kind_of_commits(["1a2b3c4 fix(list): sort by date", "fix: an empty list"], asked)
+    assert delivered == (Kind.BUGFIX, "its commits begin with “fix:”")
+    for subjects in (["fix: a", "feat: b"], ["style: a"], ["Sort by date"], []):
+        assert kind_of_commits(subjects, asked) == asked
+    only_tests = explain_kind("", ["tests/test_list.py"], [])
+    assert kind_of_commits(["feat: more tests"], only_tests) == only_tests

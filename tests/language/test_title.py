@@ -123,3 +123,15 @@ def test_a_title_is_one_short_line_of_any_text(
 ) -> None:
     title = title_of(named, prompts, commits, commands)
     assert len(title) <= LONGEST + 1 and "\n" not in title
+
+
+def test_a_request_that_points_away_gives_the_sentence_it_points_to() -> None:
+    prompt = 'After a click on "Buy" the dialogue of the basket shows the wrong shop. Investigate why and fix this bug'
+    assert title_of("", [prompt], [], []).startswith("After a click on")
+
+
+def test_a_report_that_talks_to_the_person_is_no_title() -> None:
+    report = "You have not shared any files with me yet, so I cannot say."
+    assert title_of("", ["what does this repo do?"], [], [], report) == "What does this repo do"
+    line = "cart.go:146 - Added `//nolint:errcheck` to the call"
+    assert title_of("", ["fix lint errors"], [], [], line) == "Fix lint errors"

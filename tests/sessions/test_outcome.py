@@ -201,3 +201,11 @@ def test_subagents_whose_parent_is_not_there_are_judged_together() -> None:
     assert (together.kind, len(together.tasks)) == ("feature", 3)
     mixed = [*good, part(3, work().run("pytest", "1 failed in 1s", **FAILS).say())]  # type: ignore[arg-type]
     assert conclude("gone", mixed, None, None).outcome == "partial"
+
+
+def test_taking_commits_back_until_the_end_leaves_nothing_or_a_part() -> None:
+    committed = work().run("git commit -m x", "[main 1a2b3c4] x").say()
+    assert outcome(committed.ask("undo", "/undo")) == ("failed", "the user took the work back")
+    more = work().run("git commit -m x", "[main 1a2b3c4] x").say()
+    more.ask("and a till").edit().run("git commit -m y", "[main 2b3c4d5] y").say().ask("undo", "/undo")
+    assert outcome(more) == ("partial", "the user took back 1 of 2 commits")

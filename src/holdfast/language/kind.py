@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ from holdfast.model.ledger import Kind
 _PREFIX = lazy_regex(
     r"^(?:#{1,4}\s*)?(?:plan:\s*)?([a-z]{1,10})(?:\([^)]{0,40}\))?!?:(?:\s|$)", re.IGNORECASE
 )
+_COMMIT_TYPE = lazy_regex(r"(?:[0-9a-f]{7,40} )?([a-z]{1,10})(?:\([^)]{0,40}\))?!?: ", re.IGNORECASE)
 _SLASH = lazy_regex(r"^\s*/(?:[\w-]+:)?([a-z][\w-]*)(?:\s|$)", re.IGNORECASE)
 _PLAN_WORD = lazy_regex(r"^plan\b[:\s–—-]*", re.IGNORECASE)
 _PLAN_OPENING = PrefilteredRegex(
@@ -92,6 +93,7 @@ class KindJudgement(NamedTuple):
     reason: str
 
 
+BUILD = "about the build or its checks"
 NOTHING_ELSE = "code was edited, and nothing else says why"
 _PROSE = (".md", ".mdx", ".rst", ".txt", ".adoc")
 _BY_FILES: tuple[tuple[Kind, str, Callable[[str], bool]], ...] = (
@@ -103,6 +105,18 @@ _BY_FILES: tuple[tuple[Kind, str, Callable[[str], bool]], ...] = (
     (Kind.DOCS, "only documents were edited", lambda path: _is_document(path)),
     (Kind.CONFIG, "only configuration was edited", lambda path: bool(_CONFIG_FILE.search(path))),
 )
+
+
+def kind_of_commits(subjects: Iterable[str], asked: KindJudgement) -> KindJudgement:
+    """The kind that all commits of a session name (`fix: …`), else the one that was asked for.
+
+    Files of one sort and a command say more."""
+    types = {match[1].lower() for line in subjects if (match := _COMMIT_TYPE.match(line))}
+    types &= CONVENTIONAL.keys() - {"style"}  # which may be the form of the code or the looks of a page
+    kinds = {CONVENTIONAL[name] for name in types}
+    if len(kinds) != 1 or asked.kind in kinds or asked.reason.startswith(("only ", "the command ")):
+        return asked
+    return KindJudgement(kinds.pop(), f"its commits begin with “{min(types)}:”")
 
 
 def explain_kind(goal: str, edited_paths: Sequence[str], commands: Sequence[str]) -> KindJudgement:
@@ -209,6 +223,10 @@ def _mostly(edited: Sequence[str]) -> KindJudgement | None:
     return None
 
 
+def _is_source(path: str) -> bool:
+    return _is_code(path) and not _CONFIG_FILE.search(path)
+
+
 def _is_code(path: str) -> bool:
     return not _is_document(path) and not path.lower().endswith(_PROSE)
 
@@ -273,9 +291,13 @@ def _settled(
     strong: KindJudgement, asks: bool, edited: Sequence[str], uniform: KindJudgement | None
 ) -> KindJudgement:
     """A question about a failure is exploration; a failure repaired in settings is configuration."""
-    is_report = strong.reason in {"reports something broken", "about the build or its checks"}
+    is_report = strong.reason in {"reports something broken", BUILD}
     if asks and not edited and is_report:
         return KindJudgement(Kind.EXPLORATION, "asks about a failure, and nothing was edited")
+    if strong.reason == BUILD and any(map(_is_source, edited)):
+        return KindJudgement(Kind.BUGFIX, "a check was repaired in the code")
+    if strong.reason == "a test fails" and uniform and uniform.kind is Kind.TEST:
+        return uniform
     return uniform if asks and is_report and uniform and uniform.kind is Kind.CONFIG else strong
 
 

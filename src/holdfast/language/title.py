@@ -17,6 +17,7 @@ LONGEST = 80
 _TELLS = 2  # own words of a title that tells this work from others
 _SHORTEST = 12
 _PLAIN_WORDS = 4  # of a first request that says something in ordinary words
+_SAYS_ENOUGH = 3  # words of a request for routine work
 _MOST_BEFORE = 4  # sentences that are looked at for a request
 
 _FILLER = lazy_regex(
@@ -31,6 +32,14 @@ _FILLER = lazy_regex(
 _THINKING = lazy_regex(
     r"(?:I (?:need|should|will|must|have)|I['’](?:ll|m)|Let me|We need)\b"
 )  # aloud: no title
+# A report that talks to the person, or a line of a list about one place in the code.
+_NO_TITLE = lazy_regex(r"(?:you|i|it|we|here|sorry|there)\b|\S+:\d+\b", re.IGNORECASE)
+# Asks about what the sentence before or after it names.
+_POINTS_AWAY = lazy_regex(
+    r"\b(?:this|that|these|it|the following)(?: (?:bug|issue|problem|error|descriptions?|spec\w*|design|list))?\W*\Z"
+    r"|\b(?:find|figure) out why\W*\Z",
+    re.IGNORECASE,
+)
 _ASKS = lazy_regex(
     r"(?:(?:so|now|ok(?:ay)?|please|then|also|and|but|instead)\b[\s,]*)*"
     r"(?:(?:can|could|would|will) (?:you|we)\b|please\b|let['’]?s\b|i(?:['’]d| would) like\b|i (?:want|need)\b"
@@ -79,7 +88,10 @@ def title_of(
             least = 1 if number == 1 and len(candidate.split()) >= _PLAIN_WORDS else enough
             if _own(candidate) >= least or _COMMAND.match(candidate):
                 return shortened(candidate)
-    return shortened(next(iter(sentences(summary)), summary) or next(iter(asked), "") or named)
+    reported = next(iter(sentences(summary)), summary)
+    if _NO_TITLE.match(reported) or any(len(line.split()) >= _SAYS_ENOUGH for line in asked[:1]):
+        reported = ""  # "fix lint errors" says more to the person who asked than a line of the report
+    return shortened(reported or next(iter(asked), "") or named)
 
 
 def _own(title: str) -> int:
@@ -150,7 +162,12 @@ def request_line(prompt: str) -> str:
 def _request_in(text: str) -> str:
     """Of several sentences the first that asks for something: what is before it is the background."""
     said = sentences(text)
-    return next((line for line in said[:_MOST_BEFORE] if _ASKS.match(line)), next(iter(said), text))
+    place = next((at for at, line in enumerate(said[:_MOST_BEFORE]) if _ASKS.match(line)), 0)
+    if not said:
+        return text
+    if _POINTS_AWAY.search(said[place]) and len(own_words(said[place])) <= _TELLS and len(said) > 1:
+        return said[place - 1] if place else said[1]
+    return said[place]
 
 
 def _links_named(prompt: str) -> str:

@@ -36,6 +36,7 @@ _REFUSAL = PrefilteredRegex(
     words="i can|i won|i will not|not able to|unable to|polic|decline",
 )
 ANSWERED = "answered"
+UNDO = "/undo"  # the command under which a reader gives the person's taking back of a commit
 ON_THE_LIST = "left on the agent's list"
 TICKED = "ticked off"  # as records of older versions say of an item that the agent marked as done
 
@@ -227,6 +228,8 @@ def outcome_of(
         pairs.pop()
     last, verdict = pairs[-1]
     reached = _reached(pairs[:-1])
+    if last.command == UNDO:
+        return _taken_back([turn for turn, _ in pairs])
     gave_up = _gave_up(pairs)
     stopped = Outcome.PARTIAL if reached or verdict.proves else Outcome.ABANDONED
     if gave_up:
@@ -280,6 +283,16 @@ def outcome_of_parts(parts: Sequence[tuple[Outcome, str]]) -> tuple[Outcome, str
     return outcome, f"{done} of {len(parts)} subagents finished; the last: {why}"
 
 
+def _taken_back(turns: Sequence[Turn]) -> tuple[Outcome, str]:
+    """Whether anything is left after the person took commits back, one by one, until the end."""
+    undone = next((number for number, turn in enumerate(reversed(turns)) if turn.command != UNDO), len(turns))
+    commits = sum(turn.commits for turn in turns)
+    earlier = sum(turn.command == UNDO for turn in turns) - undone
+    if undone + earlier >= commits:
+        return Outcome.FAILED, "the user took the work back"
+    return Outcome.PARTIAL, f"the user took back {undone + earlier} of {commits} commits"
+
+
 def _adds_nothing(turn: Turn, verdict: TurnVerdict) -> bool:
     """Whether the end of a session says nothing about its work: a commit under way, a pasted line without an answer."""
     stopped = turn.interrupted or not (turn.answered or turn.edits or turn.failure or turn.rejected)
@@ -293,7 +306,7 @@ def _gave_up(pairs: Sequence[tuple[Turn, TurnVerdict]]) -> str:
     if pairs[-1][1].reason not in (*_GIVEN_UP, FailureReason.API_ERROR):
         return ""
     (before, _), (last, _) = pairs[-2:] if len(pairs) > 1 else (pairs[0], pairs[0])
-    if any(turn.command == "/undo" for turn in (before, last)):
+    if any(turn.command == UNDO for turn in (before, last)):
         return "took the work back"
     if repeats_complaint(last.text):
         return "complained"

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from holdfast.language.dialogue import Message
 from holdfast.language.keywords import keywords
-from holdfast.language.kind import NOTHING_ELSE, explain_kind
+from holdfast.language.kind import NOTHING_ELSE, explain_kind, kind_of_commits
 from holdfast.language.open_items import is_chore
 from holdfast.language.passages import passages_of
 from holdfast.language.title import title_of
@@ -73,7 +73,7 @@ def conclude(
     commands = tuple(dict.fromkeys(command for digest in main for command in digest.commands))
     prompts = [f"{turn.command} {turn.text}".strip() for turn in turns if turn.text or turn.command]
     goal = prompts[0] if prompts else ""
-    kind, kind_why = _kind_of_parts(main) if orphans else _kind(prompts, edited, commands)
+    kind, kind_why = _kind_of_parts(main) if orphans else _kind(prompts, edited, commands, _subjects(main))
     summary = _summary(turns, main, files)
     started = min(
         (part.digest.first_at for part in ordered if part.digest.first_at is not None), default=None
@@ -155,15 +155,14 @@ def dialogue_of(parts: Sequence[SessionPart]) -> list[Message]:
 
 
 def _summary(turns: Sequence[Turn], main: Sequence[Digest], files: Sequence[FileTouch]) -> str:
-    commits = [line for digest in main for line in digest.harvest.commits]
+    commits = _subjects(main)
     bodies = {line: body for digest in main for line, body in digest.harvest.bodies.items()}
     return session_summary(turns, commits, bodies, files)
 
 
 def _title(main: Sequence[Digest], prompts: Sequence[str], commands: Sequence[str], summary: str) -> str:
     named = next((digest.title for digest in reversed(main) if digest.title), "")
-    commits = [line for digest in main for line in digest.harvest.commits]
-    return title_of(named, prompts, commits, commands, summary)
+    return title_of(named, prompts, _subjects(main), commands, summary)
 
 
 def _joined(digests: Sequence[Digest]) -> tuple[list[Turn], dict[str, TodoItem]]:
@@ -198,24 +197,29 @@ def _named(digests: Sequence[Digest]) -> tuple[tuple[str, str], ...]:
     return tuple((path, " ".join(list(names)[:MOST_NAMES])) for path, names in joined.items())
 
 
-def _kind(prompts: Sequence[str], edited: Sequence[str], commands: Sequence[str]) -> tuple[Kind, str]:
-    """Return the kind of the first prompt that has one: many sessions open with a question and then get to work."""
-    first = None
-    for prompt in prompts[:5] or [""]:
-        judgement = explain_kind(prompt, edited, commands)
-        if judgement.kind != Kind.OTHER and judgement.reason != NOTHING_ELSE:
-            return judgement.kind, judgement.reason
-        first = first or judgement
-    return (first.kind, first.reason) if first else (Kind.OTHER, "")
+def _subjects(main: Sequence[Digest]) -> list[str]:
+    return [line for digest in main for line in digest.harvest.commits]
+
+
+def _kind(
+    prompts: Sequence[str], edited: Sequence[str], commands: Sequence[str], subjects: Sequence[str]
+) -> tuple[Kind, str]:
+    """Return the kind of what was committed, else of the first prompt that has one: many sessions open with a question
+    and then get to work."""
+    judgements = [explain_kind(prompt, edited, commands) for prompt in prompts[:5] or [""]]
+    asked = next(
+        (one for one in judgements if one.kind != Kind.OTHER and one.reason != NOTHING_ELSE), judgements[0]
+    )
+    return kind_of_commits(subjects, asked)
 
 
 def _kind_of_parts(digests: Sequence[Digest]) -> tuple[Kind, str]:
     """Return the most common kind of the subagents of a session that is not there."""
     kinds: dict[Kind, int] = {}
     for digest in digests:
-        prompts = [turn.text for turn in digest.turns if turn.text]
+        prompts = [turn.text for turn in digest.turns if turn.text] or [digest.title]
         edited = [path for path, (_, edits) in digest.files.items() if edits]
-        kind, _ = _kind(prompts, edited, tuple(digest.commands))
+        kind, _ = _kind(prompts, edited, tuple(digest.commands), _subjects([digest]))
         kinds[kind] = kinds.get(kind, 0) + (kind != Kind.OTHER) * 2 + 1
     best = max(kinds, key=lambda kind: kinds[kind])
     return best, f"what most of its {len(digests)} subagents did" if len(
