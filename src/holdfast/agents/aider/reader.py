@@ -24,14 +24,10 @@ from holdfast.store.machine import Places
 
 START = lazy_regex(rb"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[ \t]*\r?$", re.MULTILINE)
 _FENCE = lazy_regex(r"(`{3,}|~{3,})")
-_NOT_HUMAN = (
-    "# Fix any errors below",
-    "# Fix the errors below",
-    "I ran this command:",
-    "I ran and saw this output:",
+# What aider itself sends back to the model, and the answer to its own question, look like a person's words.
+_NOT_HUMAN = lazy_regex(
+    r"# Fix (?:any|the) errors below|I ran (?:this command|and saw this output):|[^\n]*\(Y\)es/\(N\)o[^\n]*\]: *\w*\Z"
 )
-# aider writes the answer to its own question like a request.
-_CONFIRMED = lazy_regex(r"\(Y\)es/\(N\)o[^\n]*\]: *\w*\Z")
 # Each line of a request ends with two spaces; a heading of the same level in an answer does not. Files whose trailing
 # spaces were removed have no such line.
 _SPACED = lazy_regex(rb"^####(?: [^\n]*)?  \r?$", re.MULTILINE)
@@ -142,12 +138,9 @@ def _kind_of(words: str, fenced: bool, spaced: bool) -> tuple[Literal["person", 
 
 
 def request(block: Block) -> tuple[str, str] | None:
-    """Return a person's words and the command that carried them; None if they request no work.
-
-    Errors that aider itself sends back to the model look like a person's words.
-    """
+    """Return a person's words and the command that carried them; None if they request no work."""
     words = block.text
-    if not words or words == "<blank>" or words.startswith(_NOT_HUMAN) or _CONFIRMED.search(words):
+    if not words or words == "<blank>" or _NOT_HUMAN.match(words):
         return None
     if not words.startswith("/"):
         return words, ""
@@ -209,7 +202,9 @@ class ChatReading(ReadAnew):
         elif block.kind == "aider":
             yield from self._printed(block, chat, number)
         elif command := command_line(block):
-            yield from self._commanded(command, list(takewhile(_not_person, found[number + 1 :])), chat)
+            yield from self._commanded(
+                command, list(takewhile(lambda later: later.kind != "person", found[number + 1 :])), chat
+            )
         elif (requested := request(block)) is not None:
             words, name = requested
             self._asked = self._pending = True
@@ -235,7 +230,6 @@ class ChatReading(ReadAnew):
                 following = block.lines[index + 1] if index + 1 < len(block.lines) else ""
                 yield self._usage(match, f"{line} {following}", f"{chat.identity}:{number}:{index}", chat)
             elif match := _APPLIED.match(line):
-                self._pending = False
                 yield from self._edit(chat, match[1], ok=True)
             elif match := _REFUSED.match(line):
                 yield from self._edit(chat, match[1], ok=False)
@@ -348,10 +342,6 @@ def _amount(digits: str | None, suffix: str | None) -> int:
     except ValueError:
         return 0
     return int(value * {"k": 1000, "M": 1_000_000}.get(suffix or "", 1))
-
-
-def _not_person(block: Block) -> bool:
-    return block.kind != "person"
 
 
 def _after_output(text: str) -> str:
