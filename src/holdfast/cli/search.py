@@ -11,6 +11,7 @@ from holdfast.cli.options import Machine, Namespace, at_least_one, flag, moment_
 from holdfast.cli.output import place
 from holdfast.core.errors import UsageError
 from holdfast.core.session_id import short_session
+from holdfast.core.wording import cut_around
 from holdfast.ledger.rows import session_titles
 from holdfast.model.origin import origin_text
 from holdfast.model.search import Hit
@@ -35,7 +36,6 @@ EXAMPLES = """examples:
   holdfast search --brief authentication --budget 1500 --json"""
 LONGEST = 240
 _DATED = 20  # times as many hits are looked through for those of a period
-_BEFORE = 40  # characters shown before the word that was searched for
 
 
 OPTIONS = (
@@ -146,19 +146,9 @@ def _show(hit: Hit, title: str, *, fit: bool, project: bool) -> None:
     first, *rest = [line for line in hit.text.split("\n") if line.strip()]
     output.heading(output.cut(first, LONGEST))
     for line in rest[:3]:
-        output.line(f"  {_cut_to_match(line, hit)}")
+        output.line(f"  {cut_around(line, hit.grounds.words, LONGEST)}")
     where = place(f"{hit.path}:{hit.line}" if hit.line else hit.path)
     session = f"session {short_session(hit.session)}{f' “{title}”' if title else ''}" if hit.session else ""
     origin = origin_text(hit.origin, trusted=hit.trusted)
     parts = [hit.project if project else "", hit.kind, hit.date[:10], where, session, origin, hit.why]
     output.aside(" · ".join(filter(None, [*parts, f"fit {hit.score:.2f}" if fit else ""])), indent=2)
-
-
-def _cut_to_match(line: str, hit: Hit) -> str:
-    """The line, cut; a long one around a word that was searched for, if that comes late."""
-    places = [line.casefold().find(word.casefold()) for word in hit.grounds.words]
-    places = [place for place in places if place >= 0]
-    if len(line) <= LONGEST or not places or min(places) < LONGEST - _BEFORE:
-        return output.cut(line, LONGEST)
-    start = line.rfind(" ", 0, min(places) - _BEFORE) + 1
-    return output.cut(f"… {line[start:]}", LONGEST)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
@@ -26,6 +27,16 @@ def cut(text: str, limit: int) -> str:
     while text and text_width(text) > limit - 1:
         text = text[:-1] if len(text) < 2 * limit else text[: 2 * limit - 1]
     return text + "…"
+
+
+def cut_around(text: str, words: Iterable[str], limit: int, before: int = 40) -> str:
+    """The text, cut; a long one around the first of these words, if that comes late."""
+    places = [text.casefold().find(word.casefold()) for word in words]
+    places = [place for place in places if place >= 0]
+    if len(text) <= limit or not places or min(places) < limit - before:
+        return cut(text, limit)
+    start = text.rfind(" ", 0, max(min(places) - before, 0)) + 1
+    return cut(f"… {text[start:]}", limit)
 
 
 def short_model(model: str | None) -> str:

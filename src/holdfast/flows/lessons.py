@@ -144,6 +144,27 @@ def unmute(machine: Machine, project: Project, names: Sequence[str]) -> list[Han
     return _handle(machine, project, names, _PRECEDENCE, decide, "lessons unmute")
 
 
+def reword(
+    machine: Machine, project: Project, name: str, rules: Sequence[str], description: str | None = None
+) -> list[Handled]:
+    """Puts other rules in the place of those of a lesson; what else stands in its file stays."""
+    said = tuple(filter(None, (_line(machine, project, rule, "a rule") for rule in rules)))
+    if not said:
+        raise UsageError("a lesson needs a rule", fix="Reject the lesson if none of its rules holds")
+    about = None if description is None else _line(machine, project, description, "the description")
+
+    def decide(shelf: Shelf, one: LessonStatus, changes: Changes) -> Place:
+        lesson = replace(one.lesson, rules=said)
+        changes.lessons[one.place, one.lesson.name] = (
+            lesson if about is None else replace(lesson, description=about)
+        )
+        taught = [(rule, one.lesson.sessions or ("by hand",)) for rule in said]
+        changes.record = shelf.record.capture(taught)
+        return one.place
+
+    return _handle(machine, project, [name], KEPT_FIRST, decide, "lessons edit")
+
+
 def remove(machine: Machine, project: Project, names: Sequence[str]) -> list[Handled]:
     """Removes the file. Unlike a rejected lesson, it may be learned again from a session."""
 

@@ -154,6 +154,30 @@ def add_todo(
     return todos[-1]
 
 
+def change_todo(
+    machine: Machine, wanted: str, text: str, because: str | None = None, priority: Priority | None = None
+) -> OpenItem:
+    """Put other words in the place of a to-do. It is yours from then on; a session does not bring the old one back."""
+    new = given_text(machine, text, "the to-do", "Say what is to be done")
+    why = None if because is None else optional_text(machine, because, "the reason")
+    (old,) = _named(memory_here(machine).current().current.todo, [wanted])
+    changed = replace(
+        old,
+        text=new,
+        why=old.why if why is None else why,
+        priority=priority or old.priority,
+        session="",
+    )
+
+    def reworded(file: CurrentFile) -> Current:
+        return replace(
+            file.current, todo=tuple(changed if item.id == old.id else item for item in file.current.todo)
+        )
+
+    _change(machine, reworded, "todo change", {old.id} - {changed.id})
+    return changed
+
+
 def close_todos(machine: Machine, wanted: Sequence[str], *, done: bool) -> list[OpenItem]:
     """Close to-dos, all or none of them. They do not come back when their session is captured again.
 

@@ -77,6 +77,27 @@ def changes_of(machine: Machine, project: Project, file: str, last: int | None =
     return [_counted(store, change) for change in (changes[:last] if last else changes)]
 
 
+class LatestChanges(Struct, frozen=True, kw_only=True):
+    """One page of all changes of all files, the newest first."""
+
+    changes: list[FileChange]
+    total: int
+    page: int
+    pages: int
+
+
+def latest_changes(machine: Machine, project: Project, page: int, most: int = 50) -> LatestChanges:
+    """The changes of all files. Only those of this page are compared with what was before."""
+    store = memory_of(machine, project)
+    every = store.history()
+    pages = max(1, -(-len(every) // most))
+    page = min(max(page, 1), pages)
+    shown = every[(page - 1) * most : page * most]
+    return LatestChanges(
+        changes=[_counted(store, change) for change in shown], total=len(every), page=page, pages=pages
+    )
+
+
 def change_and_diff(machine: Machine, project: Project, n: int, file: str | None) -> tuple[FileChange, str]:
     store = memory_of(machine, project)
     change = store.unsaved(_file_name(machine, file)) if file is not None else None

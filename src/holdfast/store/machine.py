@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
@@ -56,6 +57,12 @@ class Machine:
 
     def project(self, start: Path | None = None) -> Project:
         return find_project(start or self.cwd, self.home)
+
+    def standing_in(self, folder: Path) -> Machine:
+        """The same, as a command that was run in this folder has it."""
+        other = copy.copy(self)
+        other.cwd = folder
+        return other
 
     def settings(self, project: Project | None = None) -> Settings:
         return load_settings(self.home / "config.toml", project.window / "config.toml" if project else None)

@@ -173,6 +173,11 @@ class Request(Struct, frozen=True, kw_only=True):
         return self.opened.project
 
     @property
+    def here(self) -> Machine:
+        """This machine as a command in the open project has it: for functions that ask it for their project."""
+        return self.machine.standing_in(self.project.root)
+
+    @property
     def projects(self) -> Sequence[Opened]:
         """The projects that this request is about: the open one, or all."""
         return self.frame.projects if self.opened is None else [self.opened]

@@ -1,20 +1,130 @@
-"""The screen Memory: what is known, with where it comes from."""
+"""The screen Memory: decisions with their reasons and what was turned down for them, and the way to its other views."""
 
 from __future__ import annotations
 
-from holdfast.memory.read import ProjectMemory
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from holdfast.briefing.replaced import replaced_passages
+from holdfast.core.errors import NotFound
+from holdfast.ledger.rows import session_titles
+from holdfast.memory.decisions import SessionPassages
+from holdfast.memory.listing import matching
+from holdfast.model.origin import origin_text
 from holdfast.model.statement import Statement
-from holdfast.web.contract import Page, Request, Route, Screen
+from holdfast.store.origins import Origins
+from holdfast.web import memory_facts, memory_past, memory_rules, memory_steps, memory_writes
+from holdfast.web.contract import Page, Request, Route, Screen, Slice
+from holdfast.web.memory_lists import MEMORY, WHO, statements_of, views
+
+STATUSES = (
+    ("agreed", "Holds"),
+    ("proposed", "Proposed"),
+    ("rejected", "Turned down"),
+    ("superseded", "Superseded"),
+)
+TONES = {"agreed": "good", "proposed": "warn", "rejected": "plain", "superseded": "plain", "retired": "plain"}
+WORDS = {"agreed": "holds", "rejected": "turned down"}
+BASES = {"person": "said by a person", "agent": "said by an agent", "command": "shown by a command"}
+
+
+class ShownDecision(Struct, frozen=True):
+    """A decision as a row of the list, with what is beside it."""
+
+    said: Statement
+    turned_down: Sequence[Statement]
+    replaced_by: SessionPassages | None
+    title: str
+    origin: str
+
+    @property
+    def status(self) -> str:
+        return "superseded" if self.replaced_by is not None else self.said.status
+
+    @property
+    def basis(self) -> str:
+        return BASES.get(self.said.basis, "")
+
+    @property
+    def can_confirm(self) -> bool:
+        return self.status in ("agreed", "proposed") and self.said.who != "user"
 
 
 def show(request: Request) -> Page:
-    decisions = request.kept("decisions", lambda: _decisions(request), "memory")
-    return Page("memory.html", title="Memory", part=request.page(decisions))
+    asked = request.query
+    rows = statements_of(request).rows("decision")
+    chosen = matching(rows, asked.get("q", ""), asked.get("status", ""), asked.get("who", ""))
+    part = request.page(chosen)
+    return Page(
+        "memory.html",
+        title="Memory",
+        views=views(request),
+        part=part,
+        total=len(rows),
+        decisions=shown_decisions(request, [row.said for row in part.items]),
+        asked=asked,
+        statuses=STATUSES,
+        who=WHO,
+        tones=TONES,
+        words=WORDS,
+    )
 
 
-def _decisions(request: Request) -> list[Statement]:
-    found = ProjectMemory(request.project).statements("decision")
-    return sorted(found, key=lambda statement: statement.order, reverse=True)
+def show_one(request: Request) -> Page:
+    """A statement by itself: what a link from elsewhere opens."""
+    said = statements_of(request).find(request.path["id"])
+    if said is None:
+        raise NotFound(
+            f"no statement {request.path['id'][:40]!r}",
+            fix="It was changed or forgotten; Search finds others",
+        )
+    return Page(
+        "memory.html",
+        title="Memory",
+        views=views(request),
+        part=Slice([said], 1, 1, 1),
+        total=1,
+        decisions=shown_decisions(request, [said]),
+        asked=None,
+        statuses=STATUSES,
+        who=WHO,
+        tones=TONES,
+        words=WORDS,
+    )
 
 
-SCREEN = Screen("memory", "Memory", "m", "tab", (Route("/memory", show),))
+def shown_decisions(request: Request, said: Sequence[Statement]) -> list[ShownDecision]:
+    listed = statements_of(request)
+    sessions = {statement.session for statement in said if statement.session}
+    replaced: Mapping[str, SessionPassages] = replaced_passages(request.project, listed.memory, sessions)
+    titles = session_titles(request.project, list(sessions))
+    origins = Origins(request.project.memory)
+    return [
+        ShownDecision(
+            statement,
+            listed.turned_down(statement),
+            replaced.get(statement.id),
+            titles.get(statement.session, ""),
+            origin_text(origins.origin(statement.id, statement.session)),
+        )
+        for statement in said
+    ]
+
+
+SCREEN = Screen(
+    "memory",
+    "Memory",
+    "m",
+    "tab",
+    (
+        Route("/memory", show),
+        Route("/memory/statement/{id}", show_one),
+        *memory_facts.ROUTES,
+        *memory_rules.ROUTES,
+        *memory_steps.ROUTES,
+        *memory_past.ROUTES,
+        *memory_writes.ROUTES,
+    ),
+)
+__all__ = ["MEMORY", "SCREEN"]

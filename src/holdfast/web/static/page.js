@@ -41,7 +41,21 @@ all("[data-toast]").forEach(retire);
 document.addEventListener("htmx:afterSwap", (event) => {
   if (event.detail.target.id === "dialog") all("dialog[data-open-now]", event.detail.target).forEach((dialog) => dialog.showModal());
 });
-document.addEventListener("holdfast:changed", () => { all("#dialog dialog").forEach((dialog) => dialog.close()); refresh(); });
+document.addEventListener("htmx:afterSwap", (event) => {  // a form in the place of a row
+  const field = event.detail.target.querySelector(":scope > [data-edit] :is(textarea, input, select)");
+  if (field) { select(event.detail.target, false); field.focus(); }
+});
+document.addEventListener("holdfast:changed", () => {
+  if (document.activeElement?.closest("[data-edit]")) document.activeElement.blur();  // what is typed in is not replaced all("#dialog dialog").forEach((dialog) => dialog.close());
+  refresh();
+});
+
+// Leaves a form in the place of a row.
+function leave(form) {
+  const row = form.closest("[data-row]");
+  if (form.contains(document.activeElement)) document.activeElement.blur();
+  refresh().then(() => { const next = row && document.getElementById(row.id); if (next) select(next); });
+}
 
 document.addEventListener("click", (event) => {
   const on = (name) => event.target.closest(`[data-${name}]`);
@@ -50,6 +64,7 @@ document.addEventListener("click", (event) => {
   else if (on("closes")) button.closest("dialog").close();
   else if (on("dismiss")) button.closest("[data-toast]").remove();
   else if (on("copy")) navigator.clipboard.writeText(button.dataset.copy).then(() => say("Copied"), () => say("The browser refused to copy", true));
+  else if (event.target.closest("[data-cancel]")) leave(event.target.closest("form"));
   else if (event.target.closest("#theme")) switchTheme();
   all("details.menu[open]").forEach((menu) => { if (!menu.contains(event.target)) menu.open = false; });
   const row = event.target.closest("[data-row]");
@@ -97,6 +112,9 @@ document.addEventListener("keydown", (event) => {
     search.focus();
     return search.select();
   }
+  const form = event.target.closest("[data-edit]");
+  if (form && event.key === "Escape") return leave(form);
+  if (form && event.key === "Enter" && (event.ctrlKey || event.metaKey)) return form.requestSubmit();
   if (event.key === "Escape" && event.target === search) return search.blur();
   if (!wanted(event) || typing(event.target) || document.querySelector("dialog[open]")) return;
   const key = event.key;
