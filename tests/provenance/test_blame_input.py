@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.mcp.client import Said, Talk, talk
 from tests.provenance.history import HOUR, History, code
 
 
@@ -153,3 +154,34 @@ def test_a_damaged_store_says_what_to_do(history: History) -> None:
     edits_file(history).write_bytes(b"not a database, and long enough to be looked at as one" * 40)
     done = history.holdfast("blame", "rate.py")
     assert done.returncode == 1 and "Delete edits.db" in done.stderr
+
+
+@pytest.mark.promise("V5")
+def test_the_decision_of_the_session_about_this_code_is_named_in_the_shell_and_to_agents(
+    history: History,
+) -> None:
+    from holdfast.memory.reference import Reference
+    from holdfast.memory.store import MemoryStore
+    from holdfast.model.memory import Decision
+    from holdfast.store.machine import Machine
+
+    history.holdfast("install", "claude-code", "--yes", check=0)
+    session = history.session("a", (60, "rate.py", code("tax")), prompt="compute the tax of an order")
+    history.put("rate.py", code("tax"))
+    sha = history.commit(600)
+    history.put("other.py", code("moon"))
+    history.commit(700)
+    project = Machine(cwd=history.repo).project()
+    decision = Decision(text="Compute tax with tax rates of the order", session=session, by="user", at=1.0)
+    MemoryStore(project, project.title).change_facts(lambda _: Reference(decisions=(decision,)))
+    (span,) = history.blame("rate.py")
+    assert span["decision"] == decision.id
+    assert f"decided: {decision.text} ({decision.id})" in history.holdfast("blame", "rate.py", check=0).stdout
+
+    async def scene(said: Talk) -> list[Said]:
+        return [await said("open", place=f"blame:{name}") for name in ("rate.py:3", "other.py", "nothing.py")]
+
+    known, unknown, missing = talk(history.repo, scene)
+    assert session in known.fenced and sha[:8] in known.fenced and decision.text in known.fenced
+    assert "asked: compute the tax of an order" in known.fenced
+    assert "session unknown" in unknown.fenced and missing.failed

@@ -86,7 +86,9 @@ def origins_of(project: Project, store: EditStore, target: Target, problems: Seq
             continue
         if edit.session not in titles:
             titles[edit.session] = title_of(project, edit.session, store.first_prompt(edit.session))
-        decision = decisions.behind(edit.session, target.path, span.text)
+        about = (span.text, span.beside)  # a single line seldom says enough
+        found = (decisions.behind(edit.session, target.path, text) for text in about)
+        decision = next((decision for decision in found if decision is not None), None)
         origins.append(
             SpanOrigin(
                 span=span,

@@ -36,17 +36,24 @@ class Span(Struct, frozen=True, kw_only=True):
     prompt: str = ""
     confidence: float | None = None
     text: str = ""
+    beside: str = ""  # all that its session wrote in the file, as far as it is still there
 
 
 def spans_of(store: EditStore, root: Path, path: str, span: tuple[int, int] | None = None) -> list[Span]:
     """The spans of a file, or of some of its lines. Neighbouring lines with one origin are one span."""
     lines, matches = _matched(store, root, path)
+    written: dict[str, list[str]] = {}
+    for line, match in zip(lines, matches, strict=True):
+        if match is not None:
+            written.setdefault(match.edit.session, []).append(line.text)
+    beside = {session: "\n".join(texts) for session, texts in written.items()}
     if span is not None:
         lines, matches = lines[span[0] - 1 : span[1]], matches[span[0] - 1 : span[1]]
     found = []
     for _, group in groupby(zip(lines, matches, strict=True), key=_origin):
         members = list(group)
-        found.append(_span(store, [line for line, _ in members], [match for _, match in members]))
+        made = _span(store, [line for line, _ in members], [match for _, match in members])
+        found.append(replace(made, beside=beside[made.edit.session]) if made.edit else made)
     return found
 
 
