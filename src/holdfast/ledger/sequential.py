@@ -7,6 +7,7 @@ at will adds no false conclusions.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, exp, inf, log, sqrt
 from typing import Any
@@ -46,11 +47,11 @@ def sums(rows: Sequence[Row]) -> Cells:
 
 
 def estimate(cells: Cells) -> tuple[Any, Any, Any]:
-    """The effect, its standard error and the number of days, from the sums of `sums`; leading axes are separate trials.
+    """The effect, its standard error and the number of equal days, from the sums of `sums`; leading axes are trials.
 
     The regression of the value on the arm with a constant for each stratum. The error is that of days, each with the
     regression made without it (approximately: its residual is divided by one minus its weight), which a few large days
-    would make too small otherwise.
+    would make too small otherwise. So days count by their sessions, too: a few huge days among many are few days.
     """
     n, told, value, both = np.moveaxis(cells, -1, 0)
     n_of, told_of, value_of = (part.sum(axis=-2) for part in (n, told, value))
@@ -62,7 +63,8 @@ def estimate(cells: Cells) -> tuple[Any, Any, Any]:
         total = weight.sum(axis=-1)
         effect = covariance.sum(axis=-1) / total
         residual = (covariance - effect[..., None] * weight) / np.maximum(1 - weight / total[..., None], 1e-9)
-        days = (n.sum(axis=-1) > 0).sum(axis=-1)
+        sessions = n.sum(axis=-1)
+        days = sessions.sum(axis=-1) ** 2 / (sessions**2).sum(axis=-1)
         error = np.sqrt((residual**2).sum(axis=-1)) / total
     return effect, error, days
 
@@ -78,7 +80,7 @@ def effect_of(name: str, rows: Sequence[Row], scale: Scale, formula: str) -> Eff
     """The effect on one figure. Values are transformed here: `ratio` compares logarithms."""
     told = [row.value for row in rows if row.told]
     held = [row.value for row in rows if not row.told]
-    days = len({row.day for row in rows})
+    days = effective_days(rows)
     early = _too_early(days, len(told), len(held))
     base = (exp(float(np.mean(np.log(held)))) if scale == "ratio" else float(np.mean(held))) if held else None
     result = Effect(
@@ -89,8 +91,8 @@ def effect_of(name: str, rows: Sequence[Row], scale: Scale, formula: str) -> Eff
         return result
     if scale == "ratio":
         rows = [Row(row.day, row.stratum, row.told, log(row.value)) for row in rows]
-    effect, error, _ = (float(part) for part in estimate(sums(rows)))
-    half = float(width(days)) * error
+    effect, error, exact_days = (float(part) for part in estimate(sums(rows)))
+    half = float(width(exact_days)) * error
     if not error > 0 or not half < inf:
         return replace(result, note="all sessions have the same value")
     low, value, high = (effect + part for part in (-half, 0.0, half))
@@ -100,8 +102,14 @@ def effect_of(name: str, rows: Sequence[Row], scale: Scale, formula: str) -> Eff
         low=_shown(low, scale),
         value=_shown(value, scale),
         high=_shown(high, scale),
-        needed=needed(error * sqrt(len(rows)), len(rows), days, target),
+        needed=needed(error * sqrt(len(rows)), len(rows), exact_days, target),
     )
+
+
+def effective_days(rows: Sequence[Row]) -> int:
+    """How many equal days are as good as these."""
+    counts = Counter(row.day for row in rows).values()
+    return int(len(rows) ** 2 / sum(count**2 for count in counts)) if rows else 0
 
 
 def _shown(value: float, scale: Scale) -> float:
@@ -121,7 +129,7 @@ def _too_early(days: int, told: int, held: int) -> str:
     return f"too early: {', '.join(lacking)}" if lacking else ""
 
 
-def needed(spread: float, sessions: int, days: int, target: float) -> int | None:
+def needed(spread: float, sessions: int, days: float, target: float) -> int | None:
     """How many further sessions until an effect of `target` is seen four times of five, at the pace so far.
 
     `spread` is the standard error times the root of the number of sessions.
