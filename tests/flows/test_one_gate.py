@@ -80,7 +80,7 @@ LOOKS = """
     init demo import ledger recommend similar resume context log search recall classify forget history undo export
     restore todo install uninstall plugin why roi hook fenced mcp archive questions
     ledger-list ledger-show ledger-stats ledger-report ledger-export ledger-merge lessons-show lessons-promote
-    lessons-reject lessons-mute lessons-unmute lessons-share lessons-rm lessons-refresh lessons-trust lessons-extract
+    lessons-reject lessons-mute lessons-unmute lessons-share lessons-rm lessons-refresh lessons-trust lessons-extract holdout backtest
     project-use fact-show fact-verify todo-list todo-done todo-drop know-context prune trust show blame cost
 """
 ONLY_LOOKS = {name.replace("-", " ") for name in LOOKS.split()}
