@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl, quote
 
@@ -67,6 +68,7 @@ class App:
         self._static = static_files()
         self._renderer = Renderer(self, self._static)
         self.routes = Routes()
+        self._machines = {opened.slug: _machine_in(machine, opened) for opened in projects}
         self._flash: list[Changed] = []
 
     # --- what handlers use -----------------------------------------------------------------------------
@@ -168,7 +170,7 @@ class App:
             lists.setdefault(name, []).append(value)
         return Request(
             frame=self,
-            machine=self.machine,
+            machine=self._machines[opened.slug] if opened else self.machine,
             screen=screen,
             route=route,
             opened=opened,
@@ -214,6 +216,16 @@ class App:
     def _refuse(self, refused: Refused) -> Response:
         text = self._renderer.alone("refused.html", refused=refused)
         return Response(text, refused.status, media_type="text/html")
+
+
+def _machine_in(machine: Machine, opened: Opened) -> Machine:
+    """The machine as a command sees it that runs in this project: many functions take the project from there."""
+    with suppress(HoldfastError):
+        if machine.project().memory == opened.project.memory:
+            return machine  # where the person is, in the project: a switch may count for a directory
+    inside = Machine(env=machine.env, cwd=opened.project.root)
+    inside.tell, inside.now = machine.tell, machine.now
+    return inside
 
 
 def _sent_to(request: Request, url: str) -> Response:
