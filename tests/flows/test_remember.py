@@ -533,3 +533,20 @@ def test_a_fact_whose_evidence_was_taken_out_is_none_and_stops_no_import(
     holdfast("import", str(folder), check=0)
     assert "0000abcd" in holdfast("log").stdout
     assert f"{name} is in use" not in holdfast("fact", "list").stdout
+
+
+def test_a_hosts_own_prompt_decides_nothing(holdfast: Holdfast, repo: Path, tmp_path: Path) -> None:
+    rules = "Respond with only the JSON object. The subject must be imperative and have no trailing period."
+    helper = ClaudeFile("0f0e7c1a-58a4-4c4e-9b53-0d9f6b7e2a12", str(repo), prefix="h")
+    helper.user(
+        0, f"You write concise git commit messages.\nReturn a JSON object with keys: subject, body.\n{rules}"
+    )
+    helper.assistant(5, '{"subject": "Always use the session store for carts", "body": ""}')
+    holdfast("import", helper.save(tmp_path / "helper.jsonl"), check=0)
+    assert (
+        holdfast(
+            "search", "imperative subject without a trailing period", "--json", "--kind", "decision", check=0
+        ).json()
+        == []
+    )
+    assert holdfast("decide", "--list", "--json", check=0).json() == []

@@ -81,8 +81,10 @@ def remember(
         for name, group in groups.items():
             store = MemoryStore(project, name, clock=lambda: now, group=group_name)
             store.record(*(log_entry(record, now, open_items(record)) for record in group))
-            store.record_passages(map(_passages, group), CAPTURE)
-            _keep_knowledge(store, group, meaning)
+            # A host's own prompts (write a title, a commit message) decide nothing about the project.
+            worked = [record for record in group if did_something(record)]
+            store.record_passages(map(_passages, worked), CAPTURE)
+            _keep_knowledge(store, worked, meaning)
     common = MemoryStore(project, names.default, clock=lambda: now, group=group_name)
     if ended and ((rules := standing_rules(ordered)) or not common.style_file.exists()):
         common.propose(rules, CAPTURE)
