@@ -6,8 +6,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.agents.builders import SESSION, ClaudeFile, CodexFile
+from tests.agents.builders import SESSION, START, ClaudeFile, CodexFile
 from tests.conftest import Holdfast
+
+from holdfast.memory.reference import Reference
+from holdfast.memory.store import MemoryStore
+from holdfast.model.memory import Decision
+from holdfast.store.machine import Machine
 
 pytestmark = pytest.mark.promise("V4")
 
@@ -192,7 +197,17 @@ def test_a_pull_request_gets_decisions_checks_and_sessions_of_its_branch(
     file.run(3, "make test", "3 passed")
     file.assistant(5, "They are counted.")
     holdfast("import", file.save(tmp_path / f"{SESSION}.jsonl"), check=0)
+    project = Machine(cwd=repo).project()
+    decision = Decision(
+        text="Leap seconds stand in a table of their own",
+        rationale="they change",
+        session=SESSION,
+        by="user",
+        at=START,
+    )
+    MemoryStore(project, project.title).change_facts(lambda _: Reference(decisions=(decision,)))
     text = shown(holdfast, "--pr")
+    assert f"## What was decided\n\n- {decision.text} — they change ({decision.id})" in text
     assert "## Checked\n\n- test: `make test` passed" in text
     assert "## Sessions\n\n- Count leap seconds in the tide table (claude-code, done)" in text
     git(repo, "checkout", "-q", "main")

@@ -10,14 +10,14 @@ from holdfast.core.session_id import short_session
 from holdfast.guard.inert import inert
 from holdfast.memory.read import ProjectMemory
 from holdfast.model.events import DistilledSession
-from holdfast.model.statement import Statement
+from holdfast.model.statement import Statement, StatementKind
 from holdfast.sessions.lookup import title_of_record
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.project import Project
 
 MOST_OF_A_KIND = 12
 _DEFAULTS = ("origin/HEAD", "main", "master", "trunk")
-_DECIDES = ("decision", "rule", "preference")
+_DECIDES: tuple[StatementKind, ...] = ("decision", "rule", "preference")
 
 
 def pull_request_text(project: Project, clean: Callable[[str], str]) -> str:
@@ -49,11 +49,14 @@ def _worked_on(record: DistilledSession, branch: str, commits: Iterable[str]) ->
 
 def _lines(project: Project, records: list[DistilledSession]) -> list[str]:
     sessions = {record.session for record in records}
-    said = [item for item in ProjectMemory(project).statements() if item.session in sessions]
+    known = ProjectMemory(project).statements(*_DECIDES, "dead_end")
+    said = [item for item in known if item.session in sessions]
     decided = [item for item in said if item.kind in _DECIDES and item.status == "agreed" and item.text]
     rejected = [item.text for item in said if item.status == "rejected" and item.text]
     rejected += [item.not_ for item in decided if item.not_]
-    rejected += [f"{item.not_}: {item.reason}" for item in said if item.kind == "dead_end" and item.not_]
+    # A command that failed and was then given otherwise says nothing about the change.
+    tried = [item for item in said if item.kind == "dead_end" and item.not_ and item.basis != "command"]
+    rejected += [f"{item.not_}: {item.reason}" for item in tried]
     checks = {f"{kind}: `{command}`": None for record in records for kind, command in record.verified}
     sections = (
         ("What was decided", [_decision(item) for item in decided]),
