@@ -46,7 +46,8 @@ document.addEventListener("htmx:afterSwap", (event) => {  // a form in the place
   if (field) { select(event.detail.target, false); field.focus(); }
 });
 document.addEventListener("holdfast:changed", () => {
-  if (document.activeElement?.closest("[data-edit]")) document.activeElement.blur();  // what is typed in is not replaced all("#dialog dialog").forEach((dialog) => dialog.close());
+  if (document.activeElement?.closest("[data-edit]")) document.activeElement.blur();  // what is typed in is not replaced
+  all("#dialog dialog").forEach((dialog) => dialog.close());
   refresh();
 });
 
@@ -73,7 +74,7 @@ document.addEventListener("click", (event) => {
 document.addEventListener("htmx:beforeRequest", (event) => event.target.closest("[data-undo]")?.closest("[data-toast]").remove());
 document.addEventListener("change", (event) => event.target.closest("form[data-send-on-change]")?.requestSubmit());
 document.addEventListener("submit", (event) => {  // an empty filter need not stand in the address
-  if (event.target.method === "get") all("input, select", event.target).forEach((field) => { field.disabled = field.disabled || field.value === ""; });
+  if (event.target.method === "get" && !event.target.hasAttribute("hx-post")) all("input, select", event.target).forEach((field) => { field.disabled = field.disabled || field.value === ""; });
 });
 
 function switchTheme() {
