@@ -23,6 +23,7 @@ from holdfast.web.contract import (
     Answer,
     Changed,
     Download,
+    Fields,
     Fragment,
     Opened,
     Page,
@@ -175,8 +176,8 @@ class App:
             route=route,
             opened=opened,
             path=values,
-            query=dict(query),
-            form=dict(fields),
+            query=Fields(query),
+            form=Fields(fields),
             lists=lists,
             htmx=headers.get("hx-request") == "true",
         )

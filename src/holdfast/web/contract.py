@@ -149,6 +149,13 @@ class Frame(Protocol):
     def running_sessions(self, opened: Opened, rows: Iterable[LedgerEntry]) -> list[RunningSession]: ...
 
 
+class Fields(dict[str, str]):
+    """Fields of a query or a form. One that was not given is '', in a template too."""
+
+    def __missing__(self, name: str) -> str:
+        return ""
+
+
 class Request(Struct, frozen=True, kw_only=True):
     """One question of the browser."""
 
