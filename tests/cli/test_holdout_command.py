@@ -128,7 +128,7 @@ def test_roi_shows_the_effect_with_its_interval_and_what_was_left_out(
     found = holdfast("roi", "--json", check=0).json()["holdout"]
     assert (found["held"], found["told"], found["uncaptured"], found["left_out"]) == (50, 100, 1, 1)
     effects = {effect["name"]: effect for effect in found["effects"]}
-    cost, calls = effects["cost"], effects["calls before the first edit"]
+    cost, calls = effects["cost"], effects["calls before an edit"]
     assert cost["low"] < cost["value"] < cost["high"] < 0
     assert -0.6 < calls["low"] < calls["value"] < calls["high"] < -0.3 and (
         calls["n_told"],

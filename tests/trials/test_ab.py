@@ -96,7 +96,8 @@ def test_the_budget_ends_before_it_is_exceeded_and_a_larger_one_goes_on_from_the
     tasks.write(task(), runs=3, budget_usd=2.4)
     found = ran(holdfast, tasks)
     assert (len(found["results"]), found["left_out"], found["spent_usd"]) == (4, 2, 2.0)
-    assert all(line["pairs"] == 2 for line in found["table"]["lines"]), "only whole pairs were begun"
+    (line,) = found["table"]["lines"]
+    assert line["cold"]["n"] == line["warm"]["n"] == 2, "only whole pairs were begun"
     tasks.write(task(), runs=3, budget_usd=3)
     found = ran(holdfast, tasks)
     assert (len(found["results"]), found["left_out"]) == (6, 0) and len(tasks.sessions()) == 6

@@ -55,6 +55,7 @@ def test_what_is_unknown_or_never_began_is_not_compared() -> None:
     unknown = pairs("one", (None, 50), (100, None))
     never = [result("one", 3, False, 100), result("one", 3, True, 1, outcome="not set up")]
     assert table_of(EXPERIMENT, [*unknown, *never]).lines[0].changes[0].n == 0
+    assert table_of(EXPERIMENT, unknown).pairs == 0, "nobody knows who won"
     assert table_of(EXPERIMENT, []).wins_low is None
     alone = table_of(EXPERIMENT, pairs("one", (100, 50))[:1])
     assert alone.pairs == 0 and alone.lines[0].cold.n == 1

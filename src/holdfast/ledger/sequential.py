@@ -176,7 +176,7 @@ _FIGURES: tuple[tuple[str, Scale, str], ...] = (
     ),
     ("active time", "ratio", "active minutes per session, geometric mean; less than 0.01 counts as that"),
     (
-        "calls before the first edit",
+        "calls before an edit",
         "ratio",
         "tool calls before a session's first edit, plus one, geometric mean; sessions that edited something",
     ),

@@ -44,7 +44,10 @@ class Arm(Struct, frozen=True, kw_only=True):
 
 
 class Line(Struct, frozen=True, kw_only=True):
-    """A task. `wins` of `pairs`: warm passed and took fewer tokens, or passed where cold did not."""
+    """A task. `wins` of `pairs`: warm passed and took fewer tokens, or passed where cold did not.
+
+    Pairs in which both passed and the tokens are not known are not among them.
+    """
 
     task: str
     kind: str
@@ -102,7 +105,7 @@ def _line(task: Task, results: Sequence[Result]) -> Line:
         warm=_arm(result for result in results if result.warm),
         changes=tuple(_change(name, _logs(pairs, measure)) for name, measure in MEASURES),
         wins=sum(_wins(cold, warm) for cold, warm in pairs),
-        pairs=len(pairs),
+        pairs=sum(_is_decided(cold, warm) for cold, warm in pairs),
         outcomes=outcomes,
     )
 
@@ -121,6 +124,11 @@ def _arm(results: Iterable[Result]) -> Arm:
         values = [value for result in every if (value := measure(result)) is not None]
         means[name] = sum(values) / len(values) if values else None
     return Arm(n=len(every), passed=sum(result.success for result in every), means=means)
+
+
+def _is_decided(cold: Result, warm: Result) -> bool:
+    """Whether a pair has a winner: without tokens nobody knows which of two that passed took less."""
+    return not (cold.success and warm.success) or (cold.tokens is not None and warm.tokens is not None)
 
 
 def _wins(cold: Result, warm: Result) -> bool:
