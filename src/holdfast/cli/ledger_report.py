@@ -137,10 +137,14 @@ def _short_note(note: str) -> str:
     return f"{text}{of}{short_model(model)}" if of else note
 
 
+def _minutes(average: float | None) -> str:
+    return "under 1min" if average is not None and average < 1 else f"{decimal(average, 0)}min"
+
+
 def _complexity(report: LedgerReport) -> list[str]:
     return [
         f"{level.level + ':':<10}{level.share:>4.0%}  {bar(level.share):<{BAR}}  "
-        f"(avg {decimal(level.avg_minutes, 0)}min, {dollars(level.avg_cost)}, n={level.sessions})"
+        f"(avg {_minutes(level.avg_minutes)}, {dollars(level.avg_cost)}, n={level.sessions})"
         for level in report.complexity
     ]
 
@@ -238,7 +242,7 @@ def _complexity_plot(report: LedgerReport) -> str:
         _row(
             level.level,
             _bar(level.share / most),
-            f"{level.share:.0%}, avg {decimal(level.avg_minutes, 0)}min, {dollars(level.avg_cost)}, n={level.sessions}",
+            f"{level.share:.0%}, avg {_minutes(level.avg_minutes)}, {dollars(level.avg_cost)}, n={level.sessions}",
         )
         for level in report.complexity
     ]
