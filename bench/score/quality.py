@@ -12,7 +12,7 @@ from bench.measuring import PYTHON, SHARED
 from bench.score.agent import missing
 from bench.score.processes import ROOT
 from bench.score.rows import Found, Measured
-from bench.score.verdicts import VARIABLE, default_place, figures_of, judged, labels_in
+from bench.score.verdicts import COMMITTED, VARIABLE, default_place, figures_of, judged, labels_in
 
 LABELS = SHARED / "data" / "labels"
 VERDICTS = ("verdict_outcome", "verdict_negative", "verdict_kind", "verdict_tasks")
@@ -57,11 +57,14 @@ def verdicts(folder: Path) -> Found:
 
 
 def _sessions() -> Found:
-    """The labels that the environment names (`HOLDFAST_SESSION_LABELS`), else those of ../shared."""
+    """The labels that the environment names, else the committed ones. These train the model of tasks, so tasks are then
+    counted with each repository left out; the rest needs the transcripts of ../shared."""
     place = default_place()
     rows = list(judged(labels_in(place), place)) if place else []
+    tasks = {"verdict_tasks": _tasks_left_out()} if place == COMMITTED else {}
     if not rows:
-        return {spec: Measured(None, 0, f"no labels: set {VARIABLE}") for spec in VERDICTS}
+        missing = Measured(None, 0, f"no transcripts with labels: set {VARIABLE} or provide ../shared")
+        return dict.fromkeys(VERDICTS, missing) | tasks
     figures = figures_of(rows)
     return {
         "verdict_outcome": Measured(figures.outcome, figures.n),
@@ -70,7 +73,14 @@ def _sessions() -> Found:
         ),
         "verdict_kind": Measured(figures.kind, figures.n),
         "verdict_tasks": Measured(figures.tasks, figures.n),
-    }
+    } | tasks
+
+
+def _tasks_left_out() -> Measured:
+    command = [PYTHON, "scripts/train_tasks.py", "--judge"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    right, n = map(int, re.search(r"^all +(\d+) of (\d+)", done.stdout, re.MULTILINE).groups())  # type: ignore[union-attr]
+    return Measured(right / n, n, "each repository left out")
 
 
 def _classifier() -> Found:

@@ -135,3 +135,9 @@ def test_a_report_that_talks_to_the_person_is_no_title() -> None:
     assert title_of("", ["what does this repo do?"], [], [], report) == "What does this repo do"
     line = "cart.go:146 - Added `//nolint:errcheck` to the call"
     assert title_of("", ["fix lint errors"], [], [], line) == "Fix lint errors"
+
+
+def test_a_short_order_to_run_something_comes_after_what_was_asked_later() -> None:
+    prompts = ["start the server", "the basket forgets its items after a reload"]
+    assert title_of("", prompts, [], []) == "The basket forgets its items after a reload"
+    assert title_of("", ["start the shop server"], [], []) == "Start the shop server"

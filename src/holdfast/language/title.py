@@ -6,10 +6,11 @@ The agent's own title counts first, then the pull request or the commit, then th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.shell import simple_commands, unquoted
+from holdfast.language.kind_words import OPERATION
 from holdfast.language.own_words import own_words
 from holdfast.language.prose import capitalised, plain, prose_of, sentences
 
@@ -18,6 +19,7 @@ _TELLS = 2  # own words of a title that tells this work from others
 _SHORTEST = 12
 _PLAIN_WORDS = 4  # of a first request that says something in ordinary words
 _SAYS_ENOUGH = 3  # words of a request for routine work
+_SHORT_ORDER = 5  # words
 _MOST_BEFORE = 4  # sentences that are looked at for a request
 
 _FILLER = lazy_regex(
@@ -80,7 +82,7 @@ def title_of(
     named = " ".join(plain(named).split())
     if _own(named) >= _TELLS and not _THINKING.match(named):
         return shortened(named)
-    asked = list(_requests(prompts))
+    asked = _requests(prompts)
     delivered = _delivered(commits, commands, asked)
     for enough in (_TELLS, 1):
         for number, candidate in enumerate((delivered, *asked)):
@@ -130,10 +132,10 @@ def without_type(subject: str) -> str:
     return f"{match[1]}: {rest}" if match[1] else capitalised(rest)
 
 
-def _requests(prompts: Iterable[str]) -> Iterator[str]:
-    for prompt in prompts:
-        if line := request_line(prompt):
-            yield line
+def _requests(prompts: Iterable[str]) -> list[str]:
+    """What was asked, in order; a short order to run something ("start the server") comes after the rest."""
+    lines = [line for prompt in prompts if (line := request_line(prompt))]
+    return sorted(lines, key=lambda line: len(line.split()) <= _SHORT_ORDER and bool(OPERATION.search(line)))
 
 
 def named_plan(prompt: str) -> str:
