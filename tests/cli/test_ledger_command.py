@@ -209,7 +209,7 @@ def test_stats_give_totals_models_frameworks_and_averages(holdfast: Holdfast) ->
     assert (
         "Ledger Statistics (5 sessions)" in text
         and "Top Frameworks" in text
-        and "Failed Tasks: 0.2 (20.0% failure rate: 1 of 5 tasks" in text
+        and "Failed Tasks: 0.2 (16.7% failure rate: 1 of 6 tasks" in text
     )
     only = holdfast("ledger", "stats", "--agent", "codex", "--json", check=0).json()
     assert only["total_sessions"] == 2
