@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import gzip
 import json
 from pathlib import Path
 from types import ModuleType
@@ -142,38 +143,52 @@ def test_the_classifiers_figures_are_read_from_what_its_script_prints() -> None:
     assert found["classifier_recall"] == Measured(0.89, 57, "0.79 to 0.95")
 
 
-def test_labels_of_sessions_are_rows_with_a_file_an_outcome_and_a_kind(tmp_path: Path) -> None:
+LABEL = {
+    "repo": "shared:claude-code/shop",
+    "agent": "claude-code",
+    "outcome": "abandoned",
+    "outcome2": "unknown",
+    "kind": "docs",
+    "kind2": "feature",
+}
+
+
+def test_labels_name_a_transcript_or_its_hash_and_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "prompts.jsonl").write_text('{"prompt": "x", "label": "qa"}\n', encoding="utf-8")
     assert verdicts.labels_in(tmp_path) == []
-    row = {
-        "file": "a.jsonl",
-        "session": "s",
-        "agent": "codex",
-        "outcome": "done",
-        "kind": "docs",
-        "tasks_ok": [1, 2],
-    }
+    row = {**LABEL, "path": "a.jsonl", "session": "s", "tasks_min": 1, "tasks_max": 2}
     (tmp_path / "labels.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
-    assert verdicts.labels_in(tmp_path) == [row]
+    (label,) = verdicts.labels_in(tmp_path)
+    assert (label["file"], label["session"], label["tasks"]) == ("a.jsonl", "s", (1, 2))
+
+    transcripts = tmp_path / "transcripts" / "claude-code" / "shop"
+    transcripts.mkdir(parents=True)
+    (transcripts / "b.jsonl").touch()
+    monkeypatch.setattr(verdicts, "TRANSCRIPTS", tmp_path / "transcripts")
+    rows = [
+        {**LABEL, "hash": verdicts.file_hash(LABEL["repo"], name), "place": 0, "tasks": [1, 2]}
+        for name in ("b.jsonl", "elsewhere.jsonl")
+    ]
+    committed = tmp_path / "labels.jsonl.gz"
+    committed.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
+    (label,) = verdicts.labels_in(committed)
+    assert (label["file"], label["place"]) == (str(transcripts / "b.jsonl"), 0)
 
 
 def test_verdicts_are_compared_with_the_label_of_their_session(tmp_path: Path) -> None:
     chat = ClaudeFile()
     chat.user(0, "add a basket")
     chat.save(tmp_path / "a.jsonl")
-    row = {
-        "file": "a.jsonl",
-        "session": SESSION,
-        "agent": "claude-code",
-        "outcome": "abandoned",
-        "kind": "feature",
-    }
-    missing = {**row, "file": "gone.jsonl"}
-    (found, lost) = verdicts.judged([{**row, "tasks_ok": [1, 1]}, {**missing, "tasks_ok": [1, 1]}], tmp_path)
-    assert (found.outcome_right, found.kind_right, found.tasks_right) == (True, True, True)
+    row = {**LABEL, "file": "a.jsonl", "session": SESSION, "tasks": [1, 1]}
+    (found, lost) = verdicts.judged([row, {**row, "file": "gone.jsonl"}], tmp_path)
+    assert (found.outcome, found.outcome_right, found.outcome_credit) == ("unknown", False, 0.5)
+    assert (found.kind_right, found.tasks_right) == (True, True)
     assert (lost.outcome_right, lost.kind_right, lost.tasks_right) == (False, False, False)
     figures = verdicts.figures_of([found, lost])
-    assert (figures.outcome, figures.said, figures.precision, figures.recall) == (0.5, 1, 1.0, 0.5)
+    assert (figures.outcome, figures.credit, figures.said, figures.precision) == (0.0, 0.25, 0, None)
+    assert (figures.negative, figures.recall) == (2, 0.0)
 
 
 @pytest.mark.parametrize(
