@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import gzip
+import importlib.util
 import json
 from pathlib import Path
 from types import ModuleType
