@@ -84,8 +84,7 @@ def _report(options: Namespace, machine: Machine) -> tuple[BacktestReport, float
         progress = update and (lambda done, total, what: update(done, total, what))
         report = backtest(machine, project, options.paths, options.control, progress, search)
     output.warn_all(f"{warning.path}: {warning.message}" for warning in search.warnings)
-    if not options.paths:
-        keep(machine, project, report, key)
+    keep(machine, project, report, key)
     return report, report.seconds
 
 

@@ -304,7 +304,7 @@ def spark(values: Sequence[float], label: str) -> Markup:
 
 
 def _rate(item: Rate) -> str:
-    return f"{item.value:.0%} ({item.low:.0%} to {item.high:.0%}), n = {item.n:,}"
+    return f"{item.value:.0%} ({item.low * 100:.0f}–{item.high:.0%}), n {item.n:,}"
 
 
 def _sentence(text: str) -> str:
