@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from holdfast.flows.running_sessions import RunningSessions
 from holdfast.store.machine import Machine
+from holdfast.store.memory_files import HOLDOUT
 from holdfast.store.project import Project
 
 T = TypeVar("T")
@@ -79,6 +80,7 @@ def files_of(project: Project, topic: str) -> Iterator[Path]:
     elif topic == "memory":
         yield from (memory / name for name in ("current.md", "style.md", "answered.jsonl", "dismissed.jsonl"))
         yield from _inside(memory / "projects", depth=2)
+        yield from _inside(project.window / "decisions", depth=1)
     elif topic == "lessons":
         yield from _inside(memory / "lessons", depth=2)
         yield from _inside(project.window / "lessons", depth=1)
@@ -86,7 +88,7 @@ def files_of(project: Project, topic: str) -> Iterator[Path]:
     elif topic == "knowledge":
         yield from (memory / name for name in ("session.json", "edits.db", "edits.db-wal"))
     elif topic == "hooks":
-        yield from (memory / name for name in ("why.jsonl", "why.jsonl.1"))
+        yield from (memory / name for name in ("why.jsonl", "why.jsonl.1", "switches.json", HOLDOUT))
     else:
         raise ValueError(f"no topic {topic}")
 
