@@ -53,19 +53,25 @@ class Row(Struct, frozen=True, gc=False):
 
 
 class StatementList:
-    """What a memory says, read once. A statement that the register and a session have counts once, as registered."""
+    """What a memory says, read once. What several places say counts once: as registered, else as said last."""
 
     def __init__(self, memory: ProjectMemory) -> None:
         self.memory = memory
         self._by_kind: dict[str, list[Row]] = defaultdict(list)
         self._sections: dict[str, list[tuple[str, SessionPassages]]] = defaultdict(list)
-        registered = {statement.id for statement in self._register("decision")}
+        known: dict[str, Row] = {}
+        for statement in memory.register("decision", "finding", "dead_end"):
+            row = Row(statement.at or 0.0, statement.id, statement.project, statement)
+            known.setdefault(f"{statement.kind} {statement.id}", row)
         for project, section in memory.passages():
             self._sections[section.session].append((project, section))
             for passage in section.passages:
-                if passage.id not in registered:
-                    row = Row(section.at or 0.0, passage.id, project, None, section, passage)
-                    self._by_kind[passage.kind].append(row)
+                row = Row(section.at or 0.0, passage.id, project, None, section, passage)
+                key = f"{passage.kind} {passage.id}"
+                if (other := known.get(key)) is None or (other.statement is None and other.at < row.at):
+                    known[key] = row
+        for key, row in known.items():
+            self._by_kind[key.partition(" ")[0]].append(row)
         for rows in self._by_kind.values():
             rows.sort(key=lambda row: (row.at, row.id), reverse=True)
 
@@ -98,12 +104,6 @@ class StatementList:
                 if (passage.question and passage.question == said.subject) or len(shared) >= _SHARED_WORDS:
                     found.append(passage_statement(passage, section, project))
         return found
-
-    def _register(self, *kinds: StatementKind) -> Iterable[Statement]:
-        for statement in self.memory.register(*kinds, "finding", "dead_end"):
-            row = Row(statement.at or 0.0, statement.id, statement.project, statement)
-            self._by_kind[statement.kind].append(row)
-            yield statement
 
 
 def matching(rows: Sequence[Row], text: str = "", status: str = "", who: str = "") -> Sequence[Row]:

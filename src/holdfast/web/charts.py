@@ -23,6 +23,7 @@ _ROW = 26  # of a chart with a line for each item
 _MOST_LABELS = 8  # below columns
 _COLOURS = 6
 _CELL, _GAP = 12, 3  # of the heat map
+_TICKS = (0.02, 0.04, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)  # where the scale of rates may end
 _DAYS = ("Mon", "", "Wed", "", "Fri", "", "")
 
 
@@ -246,7 +247,8 @@ def heat(
 
 def rates(id: str, title: str, items: Sequence[Rate], *, unit: str = "", what: str = "Name") -> Chart:
     """A line for each item: a dot for its rate, a line for the interval in which it lies, and what it rests on."""
-    top = min(1.0, max((item.high for item in items), default=1.0) * 1.05) or 1.0
+    highest = max((item.high for item in items), default=1.0)
+    top = next((tick for tick in _TICKS if tick >= highest), 1.0)
 
     def place(value: float) -> float:
         return _round(30 + 44 * value / top)
@@ -264,7 +266,7 @@ def rates(id: str, title: str, items: Sequence[Rate], *, unit: str = "", what: s
                 '<text class="strong" x="0" y="{}">{}</text>'
                 '<line class="whisker" x1="{}%" x2="{}%" y1="{}" y2="{}"/>'
                 '<circle class="c1" cx="{}%" cy="{}" r="4.5"><title>{}</title></circle>'
-                '<text x="77%" y="{}">{}</text>'
+                '<text x="100%" y="{}" text-anchor="end">{}</text>'
             ).format(
                 y + 4,
                 cut(item.label, 32),

@@ -224,9 +224,9 @@ def _failures(entries: Sequence[LedgerEntry], split: str) -> Chart | None:
     ]
     return rates(
         "failures",
-        f"Sessions with a failed task, by {dict(SPLITS)[by].lower()}",
+        "Sessions with a failed task",
         items,
-        unit="rate, 95% interval, n sessions",
+        unit="share, 95% interval, n",
         what=dict(SPLITS)[by],
     )
 
