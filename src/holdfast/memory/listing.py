@@ -90,6 +90,14 @@ class StatementList:
         for rows in self._by_kind.values():
             yield from (row.said for row in rows if row.holds_words(wanted))
 
+    def agreed_in(self, sessions: Collection[str]) -> Iterable[Statement]:
+        """The decisions that hold of some sessions."""
+        for session in sessions:
+            for project, section in self._sections.get(session, ()):
+                for passage in section.passages:
+                    if passage.kind == "decision" and passage.status == "agreed":
+                        yield passage_statement(passage, section, project)
+
     def turned_down(self, said: Statement) -> list[Statement]:
         """What the session of a decision rejected beside it: for the same question, or in the same words."""
         if said.status == "rejected" or not said.session:

@@ -87,10 +87,11 @@ def show(request: Request) -> Page:
             asked={},
         )
     every = _search(request, query, None)
+    of_kind = every
     if (kind := request.query.get("kind", "")) in KINDS:
-        of_kind = _search(request, query, (kind,))
-    else:
-        of_kind = every
+        # Only where there are more hits than are looked at can a search of one kind find more of it.
+        all_seen = len(every) < MOST_HITS
+        of_kind = [hit for hit in every if hit.kind == kind] if all_seen else _search(request, query, (kind,))
     about = _About(request)
     chosen = [hit for hit in of_kind if about.fits(hit)]
     part = request.page(chosen)

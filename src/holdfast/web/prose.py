@@ -32,7 +32,7 @@ def _blocks(lines: list[str]) -> Iterator[Markup]:
             )
             at = end + 1
         elif heading := _HEADING.match(line):
-            yield Markup('<p class="prose-head">{}</p>').format(_inline(heading[1]))
+            yield Markup('<p class="prose-head">{}</p>').format(inline(heading[1]))
             at += 1
         elif line.lstrip().startswith("|"):
             end = _while(lines, at, lambda row: row.lstrip().startswith("|"))
@@ -41,7 +41,7 @@ def _blocks(lines: list[str]) -> Iterator[Markup]:
             at = end
         elif _ITEM.match(line):
             end = _while(lines, at, lambda row: bool(_ITEM.match(row)))
-            items = (_inline(found[1]) for row in lines[at:end] if (found := _ITEM.match(row)))
+            items = (inline(found[1]) for row in lines[at:end] if (found := _ITEM.match(row)))
             yield Markup("<ul>{}</ul>").format(
                 Markup("").join(Markup("<li>{}</li>").format(item) for item in items)
             )
@@ -50,7 +50,7 @@ def _blocks(lines: list[str]) -> Iterator[Markup]:
             at += 1
         else:
             end = _while(lines, at, _is_plain)
-            joined = Markup("<br>").join(_inline(row) for row in lines[at:end])
+            joined = Markup("<br>").join(inline(row) for row in lines[at:end])
             yield Markup("<p>{}</p>").format(joined)
             at = end
 
@@ -67,7 +67,8 @@ def _is_plain(line: str) -> bool:
     return bool(line.strip()) and not starts
 
 
-def _inline(text: str) -> Markup:
+def inline(text: str) -> Markup:
+    """The marks within a line: code and emphasis."""
     parts: list[Markup] = []
     at = 0
     for found in _INLINE.finditer(text):

@@ -18,7 +18,7 @@ from holdfast.core import wording
 from holdfast.core.errors import HoldfastError
 from holdfast.guard.hidden_text import visible
 from holdfast.web.contract import ALL, Changed, Fragment, Page, Request
-from holdfast.web.prose import prose
+from holdfast.web.prose import inline, prose
 from holdfast.web.static_files import StaticFile
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class Renderer:
             "day": day,
             "iso": iso,
             "prose": prose,
+            "inline": inline,
             "place": lambda path: place(path, app.machine.user_home),
             "sentence": lambda text: text[:1].upper() + text[1:],
         }

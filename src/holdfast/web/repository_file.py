@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from holdfast.knowledge.store import load
 from holdfast.language.title import named_plan
 from holdfast.model.knowledge import FileNote
 from holdfast.model.statement import Statement
+from holdfast.provenance.index import open_edits
+from holdfast.provenance.match import path_fit
 from holdfast.provenance.origins import FileBlame, SpanOrigin, in_words
 from holdfast.provenance.target import Target, target_from
 from holdfast.web.contract import Fragment, Page, Request, Route
@@ -77,6 +80,7 @@ def show(request: Request) -> Page:
         note=note,
         lines=request.query.get("from", ""),
         decisions=_decisions(request, target.path),
+        beside=_beside(request, target.path),
     )
 
 
@@ -87,6 +91,15 @@ def _decisions(request: Request, path: str) -> list[Statement]:
         return []
     kinds = ("decision", "rule", "cause", "dead_end")
     found = [said for said in statements_of(request).about([name]) if said.kind in kinds]
+    return sorted(found, key=lambda said: said.order, reverse=True)[:_MOST_DECISIONS]
+
+
+def _beside(request: Request, path: str) -> list[Statement]:
+    """What was decided in the sessions that are known to have changed the file, the newest first."""
+    with closing(open_edits(request.project)) as store:
+        edits = store.edits_of([Path(path).name])
+    sessions = {edit.session for edit in edits if path_fit(edit, [path])}
+    found = statements_of(request).agreed_in(sessions)
     return sorted(found, key=lambda said: said.order, reverse=True)[:_MOST_DECISIONS]
 
 
