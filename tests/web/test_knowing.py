@@ -228,7 +228,7 @@ SHOWN = (
 def test_text_of_agents_and_repositories_stays_text(path: str, chromium: Any, hostile: Served) -> None:
     for page in open_page(chromium, hostile):
         asked: list[str] = []
-        page.on("dialog", lambda dialog: asked.append(dialog.message))
+        page.on("dialog", lambda dialog, asked=asked: asked.append(dialog.message))
         page.goto(f"/{hostile.slug}{path}")
         if "/file?" in path:
             page.wait_for_selector(".blame")
