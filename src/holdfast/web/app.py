@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from contextlib import suppress
@@ -30,6 +31,7 @@ from holdfast.web.contract import (
     Redirect,
     Request,
 )
+from holdfast.web.heap import give_back
 from holdfast.web.live import Live
 from holdfast.web.overview import overview
 from holdfast.web.readings import Readings
@@ -40,6 +42,7 @@ from holdfast.web.static_files import static_files
 
 Scope = MutableMapping[str, Any]
 EVENTS = "/events"
+LARGE_S = 0.5  # an answer that takes longer leaves much behind
 MOST_FIELDS = 1_000
 _TYPES = {"csv": "text/csv", "html": "text/html", "md": "text/markdown", "json": "application/json"}
 _TOO_LARGE = Refused(413, "This request is too large", "Nothing that the page sends is this large.")
@@ -82,6 +85,11 @@ class App:
 
     def running_sessions(self, opened: Opened, rows: Iterable[LedgerEntry]) -> list[RunningSession]:
         return self._readings.running(opened.project).sessions(rows)
+
+    def warm(self) -> None:
+        """Loads what pages need while the browser is still starting."""
+        self._renderer.load_all()
+        self.routes.load_all()
 
     def take_flash(self) -> list[Changed]:
         """What was changed before the browser was sent to another page."""
@@ -143,6 +151,7 @@ class App:
         self, method: str, path: str, query: QueryParams, headers: Headers, body: bytes
     ) -> Response:
         request: Request | None = None
+        began = time.perf_counter()
         try:
             request = self._request(method, path, query, headers, body)
             if request.opened is None and not request.route.everywhere:
@@ -158,6 +167,9 @@ class App:
                 "this is a fault of holdfast", fix="The terminal says which; HOLDFAST_DEBUG=1 says where"
             )
             return self._fail(request, fault)
+        finally:
+            if time.perf_counter() - began > LARGE_S:
+                give_back()
 
     def _request(self, method: str, path: str, query: QueryParams, headers: Headers, body: bytes) -> Request:
         screen, route, values = self.routes.match("GET" if method == "HEAD" else method, path)

@@ -62,6 +62,12 @@ class Renderer:
             "sentence": lambda text: text[:1].upper() + text[1:],
         }
 
+    def load_all(self) -> None:
+        """Compiles the templates, those of the first page first."""
+        first = ("base.html", "parts.html", "now.html")
+        for name in dict.fromkeys([*first, *self._jinja.list_templates(extensions=["html"])]):
+            self._jinja.get_template(name)
+
     def page(self, request: Request | None, page: Page) -> str:
         flash = self._app.take_flash() if request is not None else []
         context = self._frame(request) | {"title": page.title, "flash": flash} | page.context

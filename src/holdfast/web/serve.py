@@ -29,6 +29,7 @@ from holdfast.store.machine import Machine
 from holdfast.web.access import OPEN, Gate
 from holdfast.web.app import App
 from holdfast.web.contract import Opened
+from holdfast.web.heap import one_heap
 
 IDLE_S = 30 * 60.0
 GONE = "its terminal is gone"
@@ -60,6 +61,7 @@ def serve(machine: Machine, projects: Sequence[Opened], *, port: int, everywhere
         number = int(listener.getsockname()[1])
         gate = Gate(number)
         page = _Running(machine, gate, f"http://{HOST}:{number}", life)
+        one_heap()
         app = App(machine, projects, gate, everywhere=everywhere, active=page.touch)
         config = uvicorn.Config(
             app,
@@ -77,7 +79,7 @@ def serve(machine: Machine, projects: Sequence[Opened], *, port: int, everywhere
             timeout_graceful_shutdown=1,
         )
         server = _Server(config)
-        asyncio.run(page.run(server, listener, app.live.close))
+        asyncio.run(page.run(server, listener, app))
     return page.why
 
 
@@ -114,8 +116,8 @@ class _Running:
             files.discard([self._link_file])
             self._link_file = None
 
-    async def run(self, server: uvicorn.Server, listener: socket.socket, close: Callable[[], None]) -> None:
-        self._close = close
+    async def run(self, server: uvicorn.Server, listener: socket.socket, app: App) -> None:
+        self._close = app.live.close
         loop = asyncio.get_running_loop()
         with _signals(loop, lambda why: self._end(server, why)):
             self._read_terminal(loop, server)
@@ -124,6 +126,7 @@ class _Running:
             while not server.started and not serving.done():
                 await asyncio.sleep(0.005)
             self._offer(open_browser=self._life.open_browser)
+            Thread(target=app.warm, daemon=True).start()
             try:
                 await serving
             finally:
