@@ -174,7 +174,7 @@ def test_agents_that_are_not_here_are_named_in_one_line(holdfast: Holdfast, home
 def test_status_says_what_a_person_can_do_next(holdfast: Holdfast, repo: Path) -> None:
     holdfast("import", DEMO, check=0)
     status = holdfast(check=0).stdout
-    assert "hooks    silent here: this project is not enabled: holdfast init" in status
+    assert "hooks    silent here: this project is not enabled (holdfast init does it)" in status
     holdfast("install", "claude-code", "--yes", check=0)
     assert "silent here" not in holdfast(check=0, env={"CI": ""}).stdout
     holdfast("off", check=0)

@@ -223,6 +223,23 @@ def test_a_person_sees_all_that_would_instruct_and_then_it_is_taken_in(
     assert "is here already" in again.stdout, "the same content needs no second agreement"
 
 
+def test_what_came_with_an_archive_keeps_its_origin_when_the_restore_dies(
+    mine: Path, archive: Path, holdfast: Holdfast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found by the fault rig: the memory was in place and nobody knew where it came from, so it counted as our own."""
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("holdfast.flows.portability.refresh", die)
+        holdfast("restore", archive, "--merge", "--trust", "--yes", cwd=mine)
+    for _ in range(2):
+        facts = holdfast("fact", "list", "--json", cwd=mine, check=0).json()
+        assert [fact["origin"] for fact in facts] == ["other_archive"]
+        holdfast("restore", archive, "--merge", "--trust", "--yes", cwd=mine, check=0)
+
+
 def test_trust_is_for_exactly_this_content(
     mine: Path, theirs: Theirs, archive: Path, holdfast: Holdfast
 ) -> None:

@@ -322,8 +322,22 @@ def test_no_import_keeps_it(
 ) -> None:
     folder = world.repo if agent in ("entire", "aider", "specstory") else tmp_path / "agent"
     path = _sample(monkeypatch, agent, folder, world.text(agent, kind), world.repo)
+    config = Machine(cwd=world.repo).home / "config.toml"
+    config.write_text(f"{config.read_text(encoding='utf-8')}keep_transcripts = true\n", encoding="utf-8")
+    (world.repo / "rate.py").write_text("rates = []\n", encoding="utf-8")
     done = world.holdfast("import", *([] if agent == "entire" else [path]), check=0)
-    for words in (["index"], ["resume"], ["lessons", "learn"], ["recall", "the port"]):
+    for words in (
+        ["index"],
+        ["resume"],
+        ["lessons", "learn"],
+        ["recall", "the port"],
+        ["blame", "rate.py"],
+        ["cost"],
+        ["show", "last"],
+        ["show", "last", "--html"],
+        ["show", "last", "--json"],
+        ["import", "--from-kept"],
+    ):
         world.printed.append(world.holdfast(*words).stdout)
     world.assert_clean(kind)
     assert world.kept(agent) == {agent}, done.stdout + done.stderr

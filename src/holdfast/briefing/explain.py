@@ -84,7 +84,7 @@ def why_silent(machine: Machine, project: Project, directory: Path) -> str:
     """Why a session started here now would see nothing; '' when nothing prevents it."""
     switches = switches_of(project)
     if not switches.enabled:
-        return "this project is not enabled: holdfast init"
+        return "this project is not enabled (holdfast init does it)"
     if off := off_by_environment(machine):
         return off
     if machine.settings().excludes(str(directory), machine.user_home):

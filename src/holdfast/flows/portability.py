@@ -267,14 +267,22 @@ class _Restoring:
         self.names: set[str] = set()
 
     def put(self) -> bool:
-        """Puts the new memory in place, and notes where it comes from."""
-        project, manifest = self.project, self.manifest
-        if not transplant.put(project, self.build, look=lambda: _look(project, self.mode)):
+        """Puts the new memory in place."""
+        project = self.project
+        if not transplant.put(project, self._prepared, look=lambda: _look(project, self.mode)):
             if self.mode == "merge" and not self.dry_run:  # an earlier restore may have died before this
                 project.prepare()
                 refresh(self.machine, project)
             return False
         project.prepare()
+        refresh(self.machine, project)
+        return True
+
+    def _prepared(self, stage: Path, before: Taken | None) -> bool:
+        """Builds the new memory, and notes what comes from where: what is in place without that counts as our own."""
+        if not self.build(stage, before):
+            return False
+        manifest = self.manifest
         taken_in = TakenIn(
             hash=hash_of(manifest),
             origin=self.origin,
@@ -282,8 +290,10 @@ class _Restoring:
             made=manifest.made,
             at=self.machine.now().timestamp(),
         )
-        add_archive(project.memory, project.lock("origins"), taken_in, self.names)
-        refresh(self.machine, project)
+        if before is None:
+            add_archive(stage / "memory", stage / "origins.lock", taken_in, self.names)
+        else:  # the new memory gets the file of the old one
+            add_archive(self.project.memory, self.project.lock("origins"), taken_in, self.names)
         return True
 
     def result(self, path: Path, *, done: bool) -> Restored:

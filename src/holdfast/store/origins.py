@@ -70,11 +70,15 @@ def key_of(name: str) -> str:
 
 
 def add_archive(memory: Path, lock: Path, archive: TakenIn, names: Iterable[str]) -> None:
-    """Notes an archive and what came with it. What was in this memory before keeps its origin."""
+    """Notes an archive and what came with it, beside what is noted of it already: a restore may have died.
+
+    What was in this memory before keeps its origin.
+    """
     path = memory / NAME
     with files.lock(lock) as held:
         before = Origins(memory)
-        keys = tuple(sorted({key_of(name) for name in names if name}))
+        known = {key for other in before.archives if other.hash == archive.hash for key in other.keys}
+        keys = tuple(sorted(known.union(key_of(name) for name in names if name)))
         noted = TakenIn(
             hash=archive.hash,
             origin=archive.origin,
