@@ -105,7 +105,13 @@ class PastCheckout:
             if sha:
                 run_git(self.root, "update-ref", f"refs/heads/{name}", sha, seconds=_SECONDS)
         run_git(self.root, "symbolic-ref", "HEAD", f"refs/heads/{branch}", seconds=_SECONDS)
-        wanted = ("read-tree", "--reset", "-u", tip) if tip else ("read-tree", "--reset", "-u", "--empty")
-        done = run_git(self.root, *wanted, seconds=_SECONDS)
-        if not done.whole:  # a partial clone lacks old objects
-            self.is_there = False
+        tree = tip or "--empty"
+        if run_git(self.root, "read-tree", "--reset", "-u", tree, seconds=_SECONDS).whole:
+            return
+        # A partial clone lacks some old contents: the other files are checked out.
+        self._run("read-tree", "--reset", tree)
+        self._run("checkout-index", "--all", "--force", "--quiet")
+        self._run("clean", "-ffdxq", "--exclude=.holdfast")
+
+    def _run(self, *words: str) -> None:
+        run_git(self.root, *words, seconds=_SECONDS)

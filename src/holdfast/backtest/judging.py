@@ -30,7 +30,7 @@ SHARE = 0.5  # of the weight of a line's new words that must come up in one plac
 FEWEST = 3  # of them
 _ID = lazy_regex(r"\b[A-Z]-[0-9a-z]{6}\b")
 _MARK = lazy_regex(r" \((?:[^()]*, )?(?:\d\d\d\d-)?(?:\d\d-\d\d|undated), [^()]*\)$|\s*\[[A-Z]-[^\]]*\]$")
-_REMEDY = lazy_regex(r"`[^`]+` (?:fails|failed|is not found|does not) .*→|→ `[^`]+` worked")
+_REMEDY = lazy_regex(r"`[^`]+` (?:fails|failed|does not) .*→|→ `[^`]+` worked|^`[^`]+` is not found here")
 _STATE = lazy_regex(r"(?:Next|To do|Open|Done|Last|Left|Handoff|Decided|In progress)\b[^:]{0,60}:")
 _GONE = lazy_regex(r"(?i)no such file|does not exist|not found|cannot find")
 
@@ -184,8 +184,8 @@ class Judge:
         new = words.difference(*by_step[:start], *self._asked())
         whole = sum(map(weight_of, new))
         best: frozenset[str] = frozenset()
-        for said, after in zip(by_step[start:], [*by_step[start + 1 :], frozenset[str]()], strict=True):
-            near = new & (said | after)
+        for place in range(start, len(by_step)):
+            near = new & by_step[place].union(*by_step[place + 1 : place + 2])
             if len(near) >= FEWEST and sum(map(weight_of, near)) > sum(map(weight_of, best)):
                 best = frozenset(near)
         if best and sum(map(weight_of, best)) >= SHARE * whole:

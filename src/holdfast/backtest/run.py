@@ -139,7 +139,8 @@ class _Run:
         for number, one in enumerate(sessions.dated):
             self.progress(number, len(sessions.dated), "asking memory")
             new = []
-            while learned < len(ended) and ended[learned].ended <= one.started:
+            # Not one that ended at this very moment: without times of its own a session may end when it begins.
+            while learned < len(ended) and ended[learned].ended < one.started:
                 new.append(ended[learned])
                 learned += 1
             past.learn([(each.record, each.cursors) for each in new], one.started)
@@ -178,8 +179,7 @@ class _Run:
 
     def _control(self, named: Path | None, wanted: int) -> Control:
         folder = self.folder / "control"
-        project, search = self._control_project(named, wanted)
-        title = project.title if project is not None else "the bundled demonstration"
+        title, project, search = self._control_sessions(named, wanted)
         sessions = read_sessions(
             self.machine, project or self.project, search, folder, folder / "control", self._reading
         )
@@ -192,18 +192,22 @@ class _Run:
         past.learn([(one.record, one.cursors) for one in latest], last)
         return Control(title, len(latest), past)
 
-    def _control_project(self, named: Path | None, wanted: int) -> tuple[Project | None, TranscriptSearch]:
-        """The named project, else the enabled one that has about as many sessions; None: the demonstration."""
-        candidates = [find_project(named, self.machine.home)] if named else list(self._others())
-        found = [(project, transcripts_of(self.machine, project)) for project in candidates]
-        if named and not found[0][1].sources:
-            raise NotFound(
-                "no agent has recorded a session there", where=str(named), fix="Name another repository"
-            )
-        large = [pair for pair in found if named or len(pair[1].sources) >= FEWEST_OF_A_CONTROL]
-        if large:
-            return min(large, key=lambda pair: abs(len(pair[1].sources) - wanted))
-        return None, search_paths([DEMO], importers_for(None))
+    def _control_sessions(
+        self, named: Path | None, wanted: int
+    ) -> tuple[str, Project | None, TranscriptSearch]:
+        """Those of the named place, else of the enabled project that has about as many, else of the demonstration."""
+        if named is not None:
+            project = find_project(named, self.machine.home)
+            search = transcripts_of(self.machine, project) if named.is_dir() else TranscriptSearch()
+            if search.sources:
+                return project.title, project, search
+            return named.stem, None, search_paths([named], importers_for(None))
+        found = [(project, transcripts_of(self.machine, project)) for project in self._others()]
+        large = [pair for pair in found if len(pair[1].sources) >= FEWEST_OF_A_CONTROL]
+        if not large:
+            return "the bundled demonstration", None, search_paths([DEMO], importers_for(None))
+        project, search = min(large, key=lambda pair: abs(len(pair[1].sources) - wanted))
+        return project.title, project, search
 
     def _others(self) -> Iterable[Project]:
         """The other projects that are enabled on this machine: of others nothing is read."""

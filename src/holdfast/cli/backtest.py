@@ -32,7 +32,12 @@ OPTIONS = (
         "paths", nargs="*", type=Path, metavar="PATH", help="transcripts to read in place of this project's"
     ),
     option("--session", metavar="ID", help="one session: its id, the beginning of it, its number, or `last`"),
-    option("--control", type=Path, metavar="DIR", help="the repository whose memory is the control"),
+    option(
+        "--control",
+        type=Path,
+        metavar="PATH",
+        help="the repository, or transcripts, whose memory is the control",
+    ),
     option(
         "--ab",
         metavar="TASKS",
