@@ -19,6 +19,7 @@ from holdfast.backtest.walk import Step, Walk
 from holdfast.briefing.file_pointers import prompt_words
 from holdfast.briefing.told_index import weight_of
 from holdfast.core.patterns import lazy_regex
+from holdfast.core.shell import simple_commands
 from holdfast.flows.payback import came_of
 from holdfast.hooks.moment import folded
 from holdfast.language.failure_wording import excerpt
@@ -30,7 +31,11 @@ SHARE = 0.5  # of the weight of a line's new words that must come up in one plac
 FEWEST = 3  # of them
 _ID = lazy_regex(r"\b[A-Z]-[0-9a-z]{6}\b")
 _MARK = lazy_regex(r" \((?:[^()]*, )?(?:\d\d\d\d-)?(?:\d\d-\d\d|undated), [^()]*\)$|\s*\[[A-Z]-[^\]]*\]$")
-_REMEDY = lazy_regex(r"`[^`]+` (?:fails|failed|does not) .*→|→ `[^`]+` worked|^`[^`]+` is not found here")
+_REMEDY = lazy_regex(
+    r"`[^`]+` (?:fails|failed|does not) .*→|→ `[^`]+` worked|^`[^`]+` is not found here|^there is no (?:folder )?`"
+)
+_NO_PROGRAM = lazy_regex(r"`([^`\s]+)` is not found here")
+_NO_PATH = lazy_regex(r"(?:there is no (?:folder )?`([^`]+)`|`([^`]+)` does not exist here)")
 _STATE = lazy_regex(r"(?:Next|To do|Open|Done|Last|Left|Handoff|Decided|In progress)\b[^:]{0,60}:")
 _GONE = lazy_regex(r"(?i)no such file|does not exist|not found|cannot find")
 
@@ -160,6 +165,8 @@ class Judge:
 
     def _of_remedy(self, line: ToldLine, after: Sequence[Step]) -> tuple[Verdict, str]:
         rule = _MARK.sub("", line.text)
+        if why := self._is_there(rule, after):
+            return "wrong", why
         calls = [
             call_of(step) for step in after if step.did in ("shell", "read", "edit") and step.ok is not None
         ]
@@ -167,6 +174,22 @@ class Judge:
         if came == "contradicted":
             return "wrong", "its remedy failed, or what it warns of works"
         return ("used", "its remedy was run afterwards") if came else ("unused", "its call was not made")
+
+    def _is_there(self, rule: str, after: Sequence[Step]) -> str:
+        """What a rule says is missing, and was found."""
+        if program := _NO_PROGRAM.match(rule):
+            ran = (
+                part.program == program[1]
+                for step in after
+                if step.did == "shell" and step.ok and program[1] in step.text
+                for part in simple_commands(step.text)
+            )
+            return f"`{program[1]}` ran" if any(ran) else ""
+        if path := _NO_PATH.match(rule):
+            missing = path[1] or path[2]
+            if any(missing in paths_of(step, self._root) for step in after):
+                return f"`{missing}` was read or changed"
+        return ""
 
     def _of_answer(self, line: ToldLine) -> tuple[Verdict, str]:
         """Whether the person answered as before."""

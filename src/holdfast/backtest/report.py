@@ -16,7 +16,7 @@ FEWEST_OF_A_STRETCH = 4
 
 
 class TestedLine(Struct, frozen=True, kw_only=True):
-    """A line that a session would have been told, and what came of it."""
+    """A line that a session would have been told, and what came of it; after prompt number `prompt`, 0 at the start."""
 
     text: str
     when: str
@@ -25,6 +25,8 @@ class TestedLine(Struct, frozen=True, kw_only=True):
     verdict: str
     why: str
     reason: str = ""
+    prompt: int = 0
+    path: str = ""
     met: tuple[str, ...] = ()
 
 

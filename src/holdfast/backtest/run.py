@@ -30,6 +30,7 @@ from holdfast.backtest.report import (
 from holdfast.backtest.rival import recency
 from holdfast.backtest.scratch import scratch_folder
 from holdfast.backtest.telling import Teller, ToldLine
+from holdfast.backtest.walk import Walk
 from holdfast.briefing.replaced import replaced_passages
 from holdfast.core import fence
 from holdfast.core.errors import NotFound
@@ -287,7 +288,7 @@ class _Run:
             tokens=sum(line.tokens for line in one.lines),
             carried=carried,
             cost_usd=None if cost is None else float(cost),
-            lines=tuple(_as_tested(each) for each in judged),
+            lines=tuple(_as_tested(each, walk) for each in judged),
             needs=tuple(
                 TestedNeed(
                     kind=need.kind,
@@ -374,7 +375,8 @@ def _carried(one: _Asked) -> int:
     return carried
 
 
-def _as_tested(one: Judged) -> TestedLine:
+def _as_tested(one: Judged, walk: Walk) -> TestedLine:
+    prompts = sum(step.did == "prompt" for step in walk.steps[: one.line.step + 1])
     return TestedLine(
         text=one.line.text,
         when=one.line.when,
@@ -383,5 +385,7 @@ def _as_tested(one: Judged) -> TestedLine:
         verdict=one.verdict,
         why=one.why,
         reason=one.line.reason,
+        path=one.line.path,
+        prompt=0 if one.line.when == "start" else prompts,
         met=one.met,
     )
