@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.backtest.histories import REFUSED, RIGHT, WRONG, History
 from tests.command import Holdfast
 
 DEMO = Path(__file__).parents[2] / "src" / "holdfast" / "demo_sessions"
@@ -29,3 +30,55 @@ def test_without_sessions_it_says_so_in_one_line(holdfast: Holdfast) -> None:
     said = holdfast("backtest", check=1).stderr
     assert "no agent has recorded a session here" in said
     assert said.count("\n") == 1
+
+
+def test_the_last_result_is_shown_again_until_something_changes_and_init_ends_with_it(
+    repo: Path, home: Path, holdfast: Holdfast
+) -> None:
+    history = History(repo, home)
+    history.commit(-1, {"a.py": "a = 1\n"})
+    for day in range(2):
+        history.session(day, "What does the pull request say?").run(WRONG, REFUSED, exit_code=1).run(
+            RIGHT, "t"
+        ).save()
+    first = holdfast("backtest", check=0)
+    assert first.stdout.startswith("In your last 2 sessions memory would have spoken in 1, with ")
+    again = holdfast("backtest", check=0)
+    assert again.stdout == first.stdout
+    assert "Nothing has changed since the last time." in again.stderr
+    sentence = first.stdout.partition(".")[0]
+    assert sentence in holdfast("init", "--yes", "--no-wire", "--no-scan", check=0).stdout
+    history.session(2, "Thanks").run("ls", "a.py").save()
+    assert holdfast("backtest", check=0).stdout.startswith("In your last 3 sessions ")
+
+
+def test_one_session_is_shown_as_it_would_have_been(repo: Path, home: Path, holdfast: Holdfast) -> None:
+    history = History(repo, home)
+    history.commit(-1, {"a.py": "a = 1\n"})
+    for day in range(2):
+        history.session(day, "What does the pull request say?").run(WRONG, REFUSED, exit_code=1).run(
+            RIGHT, "t"
+        ).save()
+    shown = holdfast("backtest", "--session", "2", check=0).stdout
+    assert "At the command" in shown and "used: " in shown and "told: remedy" in shown
+    assert holdfast("backtest", "--session", "00000002", check=0).stdout == shown
+    value = holdfast("backtest", "--session", "last", "--json", check=0).json()
+    assert (value["number"], value["past"]) == (2, 1)
+    assert "0 sessions" not in holdfast("backtest", "--session", "nothing", check=1).stderr
+    page = holdfast("backtest", "--html", check=0).stdout
+    assert page.startswith("<!doctype html>") and "<script" not in page
+
+
+def test_one_session_and_a_transcript_that_is_no_more(repo: Path, home: Path, holdfast: Holdfast) -> None:
+    history = History(repo, home)
+    history.commit(-1, {"a.py": "a = 1\n"})
+    history.session(0, "Look around").read("a.py").save()
+    said = holdfast("backtest", check=0).stdout
+    assert said.startswith("In your only session memory would have said nothing.")
+    assert "With one session there is nothing that could have been known before it." in said
+    (path,) = history.folder.glob("*.jsonl")
+    path.unlink()
+    assert (
+        "no agent has recorded a session here that is still on disk" in holdfast("backtest", check=1).stderr
+    )
+    assert holdfast("backtest", str(path), check=2).stderr.count("\n") == 1

@@ -63,6 +63,11 @@ def test_a_command_is_wrong_when_it_does_not_exist_and_not_when_it_finds_faults(
     [
         ("`docker` is not found here [L-abc123]", step("shell", "docker ps"), "wrong"),
         ("`docker` is not found here [L-abc123]", step("shell", "ls docker"), "unused"),
+        (
+            "`docker` is not found here [L-abc123]",
+            step("shell", "docker ps 2>/dev/null; grep x a.yml"),
+            "unused",
+        ),
         ("`src/x` does not exist here → files like `src/x_one.py`", step("read", path="src/x"), "wrong"),
         (
             "`src/x` does not exist here → files like `src/x_one.py`",

@@ -178,13 +178,8 @@ class Judge:
     def _is_there(self, rule: str, after: Sequence[Step]) -> str:
         """What a rule says is missing, and was found."""
         if program := _NO_PROGRAM.match(rule):
-            ran = (
-                part.program == program[1]
-                for step in after
-                if step.did == "shell" and step.ok and program[1] in step.text
-                for part in simple_commands(step.text)
-            )
-            return f"`{program[1]}` ran" if any(ran) else ""
+            ran = any(_only_program(step) == program[1] for step in after if step.ok)
+            return f"`{program[1]}` ran" if ran else ""
         if path := _NO_PATH.match(rule):
             missing = path[1] or path[2]
             if any(missing in paths_of(step, self._root) for step in after):
@@ -230,6 +225,14 @@ class Judge:
                 for step in self._walk.steps
             ]
         return self._words
+
+
+def _only_program(step: Step) -> str:
+    """The program of a command that runs one; '' of a longer line, whose success does not show that each of it ran."""
+    if step.did != "shell":
+        return ""
+    programs = [part.program for part in simple_commands(step.text) if part.program != "cd"]
+    return programs[0] if len(programs) == 1 else ""
 
 
 def says(line: ToldLine, need: Need) -> bool:

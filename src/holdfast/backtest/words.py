@@ -14,8 +14,8 @@ HOW = (
     "command and file.",
     "Used: afterwards the session opened the file, ran the command or the remedy, or half of what was new in the line "
     "came up in one place. It may have done so anyway: nobody was told anything.",
-    "Wrong: a remedy or a command that failed when the session ran it, a file that was not there, or a statement that "
-    "this session or an earlier one had decided otherwise.",
+    "Wrong: a remedy or a command that failed when the session ran it, a warning of what works, a file that was not "
+    "there, an answer that was given otherwise, or a statement that this session or an earlier one had replaced.",
     "Solved before: a call failed for a reason for which an earlier session had found a remedy. Calls and tokens are "
     "those from the failure until something worked, ten calls at most.",
     "Files and commands: those that an earlier session had used and that no prompt had named. In time: a line named "
@@ -33,12 +33,18 @@ def sentences(report: BacktestReport) -> list[str]:
         f"with {memory.tokens_each or 0:.0f} tokens on average."
     )
     met = [text for text in (_remedies(memory), *_met(memory)) if text]
+    used = f"{share(memory.used, memory.lines)}{_by_chance(report)}"
     lines = (
-        f"Of its {counted(memory.lines, 'line')} {memory.used:,} were used afterwards, "
+        f"Of its {counted(memory.lines, 'line')} {memory.used:,} were used afterwards ({used}), "
         f"and {memory.wrong:,} {'was' if memory.wrong == 1 else 'were'} wrong."
     )
     second = f"In time it would have told {_listed(met)}." if met else ""
     return [text for text in (first, second, lines) if text]
+
+
+def _by_chance(report: BacktestReport) -> str:
+    other = report.shuffled
+    return f"; given to other sessions here, {share(other.used, other.lines)}" if other.lines else ""
 
 
 def _last(report: BacktestReport) -> str:
@@ -56,19 +62,22 @@ def _remedies(tally: Tally) -> str:
 
 
 def _met(tally: Tally) -> Iterator[str]:
-    for kind, words in (
-        ("question", "the answer to {told:,} of {known} asked again"),
-        ("decision", "{told:,} of {known} made again"),
-        ("file", "{told:,} of {known} that it knew and nobody had named"),
-        ("command", "{told:,} of {known} of the same kind"),
-    ):
-        need = tally.needs.get(kind)
-        if need is not None and need.known:
-            yield words.format(told=need.told, known=counted(need.known, kind))
+    question, decision = tally.of("question"), tally.of("decision")
+    if question.known:
+        yield f"the answer to {question.told:,} of {counted(question.known, 'question')} asked again"
+    if decision.known:
+        yield f"{decision.told:,} of {counted(decision.known, 'decision')} made again"
+    used = [
+        f"{need.told:,} of {counted(need.known, kind)}"
+        for kind in ("file", "command")
+        if (need := tally.needs.get(kind)) is not None and need.known
+    ]
+    if used:
+        yield f"{' and '.join(used)} that it knew and no prompt had named"
 
 
 def _listed(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
 
 
 def cost_line(report: BacktestReport) -> str:

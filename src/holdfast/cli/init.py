@@ -115,7 +115,9 @@ def run(options: Namespace, machine: Machine) -> int:
         return 1
     done = _do(options, machine, project, plans, search)
     shared = {"joined": joined.memory} if joined is not None else {}
-    output.answer(options, {**_as_json(done), **shared}, lambda: _show(done, project))
+    output.answer(
+        options, {**_as_json(done), **shared}, lambda: _show(done, project, _proof(machine, project))
+    )
     return 0
 
 
@@ -204,7 +206,7 @@ def _do(
     return Done(imported=imported, took_s=took, known=status, plans=plans, before=before)
 
 
-def _show(done: Done, project: Project) -> None:
+def _show(done: Done, project: Project, proof: str) -> None:
     status, imported = done.known, done.imported
     output.heading(f"{project.name} is set up.")
     agents = ", ".join(f"{name} {count}" for name, count in status.agents.items())
@@ -228,7 +230,9 @@ def _show(done: Done, project: Project) -> None:
     else:
         output.line("The next session here sees nothing yet: memory is empty.")
     output.line()
-    for number, step in enumerate(_steps(done)):
+    if proof:
+        output.line(f"{proof}\n")
+    for number, step in enumerate(_steps(done, proof)):
         _row("next" if not number else "", step)
     _row("undo", "holdfast uninstall --all (hooks and tools; --purge: the memory too)")
 
@@ -258,13 +262,29 @@ def _summed(known: SetUp) -> str:
     return ", ".join(counted(count, word) for count, word in counts if count) or "nothing yet"
 
 
-def _steps(done: Done) -> list[str]:
+def _proof(machine: Machine, project: Project) -> str:
+    """The first sentence of a backtest that was made before and still holds; '' if there is none."""
+    from holdfast.backtest.last import key_of, last_report
+    from holdfast.backtest.reading import transcripts_of
+    from holdfast.backtest.words import sentences
+
+    if last_report(machine, project) is None:  # most people have none, and need not wait for the search
+        return ""
+    report = last_report(machine, project, key_of(project, transcripts_of(machine, project), None))
+    return sentences(report)[0] if report is not None else ""
+
+
+def _steps(done: Done, proof: str) -> list[str]:
     """The next steps for the person, the most useful first."""
     steps = []
     if done.plans or done.before:
         steps.append("start an agent here and work as always; holdfast why shows what it was told")
     if done.known.proposed:
         steps.append("holdfast lessons review: look through the proposed lessons, one key each")
+    if done.known.sessions > 1 and not proof:
+        steps.append(
+            "holdfast backtest: what memory would have told these sessions, and what they needed of it"
+        )
     if done.known.sessions:
         steps.append("holdfast ledger: what each session cost and how it ended")
     return steps or ["holdfast demo shows what you will get"]
