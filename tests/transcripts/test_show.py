@@ -233,3 +233,13 @@ def test_the_first_screen_does_not_wait_for_the_end(holdfast: Holdfast, repo: Pa
     scenes = Teller(lambda text: text).scenes(events())
     next(scenes)
     assert read == [0]
+
+
+def test_a_forgotten_session_is_not_read_again_from_a_transcript_that_is_still_there(
+    holdfast: Holdfast, imported: Path
+) -> None:
+    holdfast("forget", "--session", SESSION, "--yes", check=0)
+    refused = holdfast("show", SESSION)
+    assert refused.returncode != 0
+    assert "leap seconds" not in refused.stdout + refused.stderr
+    assert "was forgotten" in refused.stderr

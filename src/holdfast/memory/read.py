@@ -84,10 +84,10 @@ class ProjectMemory:
         """The sessions in the logs, without the archive."""
         return ((name, entry) for name, entries in self._each(MemoryStore.latest) for entry in entries)
 
-    def passages(self) -> Iterator[tuple[str, SessionPassages]]:
-        """What each session settled and found, with the name of its project."""
+    def passages(self, *, newest_first: bool = False) -> Iterator[tuple[str, SessionPassages]]:
+        """What each session settled and found, with the name of its project. A month is read when it is reached."""
         for store in self._stores:
-            for path in store.months():
+            for path in reversed(store.months()) if newest_first else store.months():
                 try:
                     file = self._once(partial(MemoryStore.decisions, path=path), store, path.name)
                 except self._left_out:

@@ -14,6 +14,7 @@ from holdfast.model.events import DistilledSession, Event
 from holdfast.model.ledger import LedgerEntry
 from holdfast.sessions import lookup
 from holdfast.sessions.store import CaptureStore
+from holdfast.store.denied import Denied
 from holdfast.store.project import Project
 from holdfast.transcripts.keep import place_of
 from holdfast.transcripts.kept import open_kept
@@ -52,9 +53,13 @@ class _SharedClaims:
         return False
 
 
-def find_session(project: Project, wanted: str) -> Recorded:
-    """The session with this id, the beginning of it, `last`, or the one that made a commit."""
-    entries = rows(read_ledger(project))
+def find_session(project: Project, wanted: str, entries: Sequence[LedgerEntry] | None = None) -> Recorded:
+    """The session with this id, the beginning of it, `last`, or the one that made a commit.
+
+    `entries` are the rows of the ledger, if they have been read.
+    """
+    if entries is None:
+        entries = rows(read_ledger(project))
     if wanted == "last":
         if not entries:
             raise NotFound(
@@ -69,6 +74,12 @@ def find_session(project: Project, wanted: str) -> Recorded:
     ids = dict.fromkeys([*(entry.session for entry in entries if entry.session.startswith(wanted)), *known])
     if wanted in ids:
         ids = {wanted: None}
+    forgotten = Denied(project.memory).sessions & ids.keys() if ids else set()
+    if ids and len(forgotten) == len(ids):  # its transcript may still be there, and stays unread
+        raise NotFound(
+            f"session {wanted!r} was forgotten", fix="holdfast ledger lists the sessions of this project"
+        )
+    ids = {session: None for session in ids if session not in forgotten}
     if len(ids) > 1:
         listed = ", ".join(sorted(ids)[:3])
         raise NotFound(f"{wanted!r} fits {len(ids)} sessions: {listed} …", fix="Give more of the id")

@@ -182,8 +182,12 @@ def heat(
     weeks: int = 53,
     url: Callable[[date], str] | None = None,
     marked: date | None = None,
+    more: Callable[[date], str] | None = None,
 ) -> Chart:
-    """A square for each day, a column for each week, as dark as the day is busy; `url` is where a busy day leads."""
+    """A square for each day, a column for each week, as dark as the day is busy.
+
+    `url` is where a busy day leads, `more` what else is said of it.
+    """
     first = until - timedelta(days=until.weekday(), weeks=weeks - 1)
     busiest = max([days[day] for day in days if first <= day <= until], default=0) or 1
     lines: list[Markup] = []
@@ -204,9 +208,12 @@ def heat(
             if day > until:
                 break
             count = days.get(day, 0)
+            label = f"{_date(day)}: {counted(count, unit.removesuffix('s'))}"
+            if more is not None and count:
+                label += f", {more(day)}"
             shade = 0 if not count else min(4, 1 + (count * 4 - 1) // (busiest + 1))
             square = Markup(
-                '<rect class="h{}{}" x="{}" y="{}" width="{}" height="{}" rx="2"><title>{}: {}</title></rect>'
+                '<rect class="h{}{}" x="{}" y="{}" width="{}" height="{}" rx="2"><title>{}</title></rect>'
             ).format(
                 shade,
                 " marked" if day == marked else "",
@@ -214,11 +221,9 @@ def heat(
                 _heat_y(row),
                 _CELL,
                 _CELL,
-                _date(day),
-                counted(count, unit.removesuffix("s")),
+                label,
             )
             if url is not None and count:  # not in the tab order: the form beside it reaches every day
-                label = f"{_date(day)}: {counted(count, unit.removesuffix('s'))}"
                 square = Markup('<a href="{}" tabindex="-1" aria-label="{}">{}</a>').format(
                     url(day), label, square
                 )

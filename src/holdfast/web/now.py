@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 
@@ -15,19 +15,20 @@ from holdfast.briefing.watch import Watch, alerts, live_sessions
 from holdfast.core.errors import HoldfastError
 from holdfast.core.wording import counted, dollars
 from holdfast.flows.running_sessions import RunningSession
-from holdfast.flows.status import Status, status_of
+from holdfast.ledger.rows import session_titles
 from holdfast.memory.current_digest import steps_of
+from holdfast.model.ledger import LedgerEntry
 from holdfast.store.project import branch_of
 from holdfast.transcripts.find import find_session
 from holdfast.web.changes import change
 from holdfast.web.charts import Chart, Stack, columns
-from holdfast.web.contract import Changed, Fragment, Opened, Page, Request, Route, Screen
+from holdfast.web.contract import Changed, Fragment, Page, Request, Route, Screen
 from holdfast.web.now_review import ROUTES, Review, review_of
 from holdfast.web.session_list import Listed, Sums, entries_of, listed, sums_of, titles, told_counts
-from holdfast.web.session_story import moments_of
 
 RECENT = 8
 MOST_STEPS = 6
+MOST_ALERTS = 6
 DAYS = 7
 
 
@@ -40,9 +41,8 @@ class Week(Struct, frozen=True):
 
 
 class Live(Struct, frozen=True):
-    """A running session with its project."""
+    """A running session, and how many lines it was told."""
 
-    opened: Opened
     running: RunningSession
     told: int
 
@@ -59,19 +59,18 @@ def show(request: Request) -> Page:
         recent=recent,
         titles=titles(recent),
         week=_week(request, every),
-        any_sessions=bool(every),
-        project=None if request.all else _of_project(request),
+        project=_of_project(request),
     )
 
 
 class OfProject(Struct, frozen=True):
     """What only one project has."""
 
-    status: Status
     steps: Sequence[object]
     branch: str
     handed_over: bool
     watch: Watch
+    alert_titles: Mapping[str, str]
     review: Review
 
 
@@ -81,32 +80,31 @@ def _of_project(request: Request) -> OfProject:
     steps = steps_of(state, branch or None)
     assert request.opened is not None
     entries = entries_of(request, request.opened)
+    watch = request.kept("alerts", lambda: _alerts(request, entries), "sessions")
     return OfProject(
-        status=request.kept(
-            "status", lambda: status_of(request.machine, request.project), "sessions", "memory"
-        ),
         steps=steps[:MOST_STEPS],
         branch=branch,
         handed_over=any(step.by for step in steps),
-        watch=request.kept(
-            "alerts",
-            lambda: alerts(
-                request.machine, request.project, entries, live_sessions(request.machine, request.project)
-            ),
-            "sessions",
+        watch=watch,
+        alert_titles=session_titles(
+            request.project, [alert.session for alert in watch.alerts[:MOST_ALERTS] if alert.session]
         ),
         review=review_of(request),
     )
 
 
+def _alerts(request: Request, entries: Sequence[LedgerEntry]) -> Watch:
+    return alerts(request.machine, request.project, entries, live_sessions(request.machine, request.project))
+
+
 def _running(request: Request) -> list[Live]:
-    found = []
-    for opened in request.projects:
-        told = request.kept_of(opened, "told-counts", lambda opened=opened: told_counts(opened), "hooks")  # type: ignore[misc]
-        for running in request.running(opened, entries_of(request, opened)):
-            count = told[running.session].lines if running.session in told else 0
-            found.append(Live(opened, running, count))
-    return found
+    assert request.opened is not None
+    opened = request.opened
+    told = request.kept("told-counts", lambda: told_counts(opened), "hooks")
+    return [
+        Live(running, told[running.session].lines if running.session in told else 0)
+        for running in request.running(opened, entries_of(request, opened))
+    ]
 
 
 def _week(request: Request, every: Sequence[Listed]) -> Week:
@@ -129,10 +127,20 @@ def _chart(today: date, week: Sequence[Listed]) -> Chart | None:
     return columns("cost-this-week", "Cost by day", stacks, unit="US dollars at API prices", write=dollars)
 
 
-# --- what memory told a session, loaded after the page --------------------------------------------------
+# --- what is loaded after the page ----------------------------------------------------------------------
+
+
+def notices(request: Request) -> Fragment:
+    """What keeps memory from working: transcripts are searched for it, so it comes after the page."""
+    from holdfast.flows.status import status_of
+
+    status = request.kept("status", lambda: status_of(request.here, request.project), "sessions", "memory")
+    return Fragment("now_notices.html", status=status)
 
 
 def told(request: Request) -> Fragment:
+    from holdfast.web.session_story import moments_of  # the first page need not wait for what judges lines
+
     session = request.query.get("id", "")
     try:
         moments = moments_of(request.machine, request.project, find_session(request.project, session))
@@ -177,8 +185,9 @@ SCREEN = Screen(
     "n",
     "tab",
     (
-        Route("/", show, name="now", everywhere=True),
+        Route("/", show, name="now"),
         Route("/now/told", told, name="now.told"),
+        Route("/now/notices", notices, name="now.notices"),
         Route("/now/handoff", ask_handoff, name="now.ask_handoff"),
         Route("/now/handoff", handoff, "POST", name="now.handoff"),
         Route("/now/clear", clear_handoff, "POST", name="now.clear"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
 
 from msgspec import Struct
@@ -10,40 +11,86 @@ from msgspec import Struct
 from holdfast.core.errors import UsageError
 from holdfast.core.wording import cut
 from holdfast.flows import lessons
-from holdfast.flows.lessons import Listed, read_lessons
 from holdfast.lessons.states import LessonStatus
+from holdfast.memory.decisions import passage_statement
+from holdfast.memory.read import ProjectMemory
+from holdfast.model.statement import Statement
 from holdfast.web.changes import change
 from holdfast.web.contract import Changed, Request, Route, Undo
+from holdfast.web.memory_lists import facts_of, rules_of
 
 MOST = 5
+MOST_SOUGHT = 40  # decisions: an older month is not read for more
 _skipped: dict[Path, set[str]] = {}  # by memory, until the page ends
 
 
-class Review(Struct, frozen=True):
+class Review(Struct, frozen=True, kw_only=True):
+    """The first few of each, and how many more there are."""
+
+    decisions: Sequence[Statement]
+    more_decisions: int
     rules: Sequence[LessonStatus]
     more_rules: int
     stale_rules: Sequence[LessonStatus]
+    stale_facts: Sequence[str]
+
+    @property
+    def many_decisions(self) -> bool:
+        return len(self.decisions) + self.more_decisions >= MOST_SOUGHT - MOST
+
+    @property
+    def waiting(self) -> int:
+        return len(self.decisions) + self.more_decisions + len(self.rules) + self.more_rules
 
 
 def review_of(request: Request) -> Review:
     skipped = _skipped.get(request.project.memory, set())
-    every = _rules(request).lessons
+    decisions = [one for one in _unconfirmed(request) if one.id not in skipped]
+    every = rules_of(request).lessons
     rules = [one for one in every if one.state == "candidate" and one.lesson.name not in skipped]
-    if shown := [
-        one.lesson for one in rules[:MOST]
-    ]:  # as in `lessons review`: a week after a person saw one it counts
-        lessons.shown(request.machine, request.project, shown)
+    first = rules[:MOST]
+    if first:  # as `lessons review` does: a week after a person saw one it counts
+        lessons.shown(request.here, request.project, [one.lesson for one in first])
     return Review(
-        rules=rules[:MOST],
+        decisions=decisions[:MOST],
+        more_decisions=max(len(decisions) - MOST, 0),
+        rules=first,
         more_rules=max(len(rules) - MOST, 0),
         stale_rules=[one for one in every if one.state == "stale"],
+        stale_facts=_stale_facts(request),
     )
 
 
-def _rules(request: Request) -> Listed:
-    """They depend on the checkout, which no topic watches: read again in time."""
-    moment = int(request.now.timestamp()) // 30
-    return request.kept(f"rules-{moment}", lambda: read_lessons(request.machine, request.project), "lessons")
+def _unconfirmed(request: Request) -> Sequence[Statement]:
+    """Decisions that an agent made or proposed and no person agreed to: of the latest, those first that matter most."""
+
+    def make() -> list[Statement]:
+        memory = ProjectMemory(request.project)
+        registered = list(memory.register("decision"))
+        known = {one.id for one in registered}
+        said = (
+            passage_statement(passage, section, name)
+            for name, section in memory.passages(newest_first=True)
+            for passage in section.passages
+            if passage.kind == "decision" and passage.id not in known
+        )
+        waiting = list(islice(filter(_waits, chain(registered, said)), MOST_SOUGHT))
+        return sorted(waiting, key=lambda one: (one.worth, one.order), reverse=True)
+
+    return request.kept("unconfirmed", make, "memory")
+
+
+def _waits(said: Statement) -> bool:
+    return said.status == "proposed" or (said.status == "agreed" and said.who == "agent")
+
+
+def _stale_facts(request: Request) -> Sequence[str]:
+    """Facts whose command did not show them any more when it was last run."""
+    return [
+        kept.fact.text
+        for kept in facts_of(request)
+        if kept.did_not_show is not None and kept.retired_at is None
+    ]
 
 
 # --- answers --------------------------------------------------------------------------------------------
@@ -53,22 +100,36 @@ def _said(text: str) -> str:
     return f"“{cut(' '.join(text.split()), 80)}”"
 
 
+def _confirm(request: Request, wanted: str) -> str:
+    from holdfast.flows import amend  # loads the search, and the first page does not need it
+
+    return f"You agree: {_said(amend.confirm(request.here, wanted).text)}"
+
+
+def _refuse(request: Request, wanted: str) -> str:
+    from holdfast.flows import questions
+
+    return f"Retired: {_said(questions.retire(request.here, wanted).text)}"
+
+
 def _promote(request: Request, name: str) -> str:
-    (done,) = lessons.promote(request.machine, request.project, [name])
+    (done,) = lessons.promote(request.here, request.project, [name])
     return f"{done.lesson.name} is active here"
 
 
 def _reject(request: Request, name: str) -> str:
-    (done,) = lessons.reject(request.machine, request.project, [name])
+    (done,) = lessons.reject(request.here, request.project, [name])
     return f"{done.lesson.name} is rejected, and does not come back in other words"
 
 
 def _mute(request: Request, name: str) -> str:
-    (done,) = lessons.mute(request.machine, request.project, [name])
+    (done,) = lessons.mute(request.here, request.project, [name])
     return f"{done.lesson.name} is muted until you unmute it"
 
 
 _ACTIONS: Mapping[str, Callable[[Request, str], str]] = {
+    "confirm": _confirm,
+    "refuse": _refuse,
     "promote": _promote,
     "reject": _reject,
     "mute": _mute,

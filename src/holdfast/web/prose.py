@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from markupsafe import Markup, escape
 
 _ITEM = re.compile(r"\s{0,12}(?:[-*+]|\d{1,3}[.)])\s+(.*)")
 _HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*\Z")
 _FENCE = re.compile(r"\s{0,6}(```+|~~~+)")
+_RULE = re.compile(r":?-+:?")
 _INLINE = re.compile(r"`([^`\n]+)`|\*\*([^*\n]+)\*\*")
 
 
@@ -36,8 +37,7 @@ def _blocks(lines: list[str]) -> Iterator[Markup]:
             at += 1
         elif line.lstrip().startswith("|"):
             end = _while(lines, at, lambda row: row.lstrip().startswith("|"))
-            table = "\n".join(lines[at:end])
-            yield Markup('<pre class="code" tabindex="0" aria-label="Table">{}</pre>').format(table)
+            yield _table(lines[at:end])
             at = end
         elif _ITEM.match(line):
             end = _while(lines, at, lambda row: bool(_ITEM.match(row)))
@@ -55,9 +55,23 @@ def _blocks(lines: list[str]) -> Iterator[Markup]:
             at = end
 
 
-def _while(lines: list[str], at: int, holds: object) -> int:
+def _table(rows: list[str]) -> Markup:
+    """A region that can be scrolled, because a cell may be long."""
+    cells = [[cell.strip() for cell in row.strip().strip("|").split("|")] for row in rows]
+    cells = [row for row in cells if not all(_RULE.fullmatch(cell) for cell in row)]
+    lines = []
+    for number, row in enumerate(cells):
+        tag = Markup("td" if number else "th")
+        inner = Markup("").join(Markup("<{0}>{1}</{0}>").format(tag, _inline(cell)) for cell in row)
+        lines.append(Markup("<tr>{}</tr>").format(inner))
+    return Markup(
+        '<div class="table-box" tabindex="0" role="region" aria-label="Table"><table class="table">{}</table></div>'
+    ).format(Markup("").join(lines))
+
+
+def _while(lines: list[str], at: int, holds: Callable[[str], bool]) -> int:
     end = at + 1
-    while end < len(lines) and holds(lines[end]):  # type: ignore[operator]
+    while end < len(lines) and holds(lines[end]):
         end += 1
     return end
 

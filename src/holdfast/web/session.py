@@ -12,7 +12,6 @@ from holdfast.core.session_id import short_session
 from holdfast.core.wording import dollars
 from holdfast.flows import forget as forgetting
 from holdfast.guard.inert import inert
-from holdfast.ledger.rows import find_row
 from holdfast.memory.read import ProjectMemory
 from holdfast.model.events import DistilledSession
 from holdfast.transcripts.find import Recorded, find_session
@@ -20,12 +19,13 @@ from holdfast.transcripts.scenes import heading, scenes_of, source_note
 from holdfast.transcripts.story import Sum
 from holdfast.web.charts import Chart, Stack, columns
 from holdfast.web.contract import Changed, Download, Fragment, Page, Request, Route, Screen
-from holdfast.web.session_list import entries_of
-from holdfast.web.session_story import Story, story_of
+from holdfast.web.session_list import entries_of, listed
+from holdfast.web.session_story import Item, Story, Turn, story_of
 
 MOST_FILES = 400
 MOST_COLUMNS = 60
 SHOWN_ORDER = ("decision", "rule", "cause", "measurement", "answer", "dead_end", "next_step")
+VIEWS = {"": "Everything", "talk": "Words only", "failed": "Failures only"}
 KIND_WORDS = {"dead_end": "dead end", "next_step": "next step"}
 
 
@@ -45,6 +45,8 @@ def show(request: Request) -> Page:
     story = story_of(request.machine, request.project, found)
     at = request.query.get("at", "")
     number = story.page_of(int(at)) if at.isdecimal() and len(at) < 6 else _page(request, story)
+    view = request.query.get("view", "") if request.query.get("view") in VIEWS else ""
+    newer, older = _neighbours(request, found.session)
     row, record = found.row, found.record
     titles = heading(request.project, found)
     return Page(
@@ -57,8 +59,16 @@ def show(request: Request) -> Page:
         resume=resume_command(record.agent, found.session, record.cwd) if record else "",
         note=source_note(request.project, found),
         story=story,
-        turns=story.pages[number - 1],
+        turns=[_only(turn, view) for turn in story.pages[number - 1]] if view else story.pages[number - 1],
         page_number=number,
+        view=view,
+        views=[
+            (text, request.url("session", id=found.session, view=name) + "#timeline", "")
+            for name, text in VIEWS.items()
+        ],
+        view_title=VIEWS[view],
+        newer=newer,
+        older=older,
         use_counts=Counter(line.use for moment in story.moments for line in moment.lines if line.use),
         told_tokens=sum(moment.entry.tokens for moment in story.moments),
         cost=_cost_chart(story.sums),
@@ -71,13 +81,30 @@ def show(request: Request) -> Page:
 
 
 def _found(request: Request, session: str) -> Recorded:
-    """By the full id without reading the ledger again, else by its beginning, a commit or `last`."""
-    entry = (
-        find_row(entries_of(request, request.opened), session)
-        if request.opened and len(session) > 8
-        else None
-    )
-    return find_session(request.project, entry.session if entry else session)
+    assert request.opened is not None
+    return find_session(request.project, session, entries_of(request, request.opened))
+
+
+def _neighbours(request: Request, session: str) -> tuple[str, str]:
+    """The sessions before and after this one in the list, the newest first."""
+    every = listed(request)
+    at = next((number for number, one in enumerate(every) if one.session == session), None)
+    if at is None:
+        return "", ""
+    return every[at - 1].session if at else "", every[at + 1].session if at + 1 < len(every) else ""
+
+
+def _only(turn: Turn, view: str) -> Turn:
+    """A turn without what the view leaves out."""
+    if view == "talk":
+        kept = [item for item in turn.items if item.kind in ("answer", "note")]
+    else:
+        kept = [_failed(item) for item in turn.items if item.failed or item.failure]
+    return Turn(turn.number, turn.prompt, kept, turn.sum, turn.continued)
+
+
+def _failed(item: Item) -> Item:
+    return Item(item.kind, item.at, item.text, item.failure, [row for row in item.rows if row.tone == "bad"])
 
 
 def _page(request: Request, story: Story) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import date
 
-from holdfast.core.wording import short_model
+from holdfast.core.wording import dollars, short_model
 from holdfast.web.charts import Chart, heat
 from holdfast.web.contract import Page, Request, Route, Screen
 from holdfast.web.session_list import (
@@ -67,13 +67,23 @@ def _heat(request: Request, wanted: Wanted, found: list[Listed]) -> Chart | None
     newest = max(days)
     until = today if 0 <= (today - newest).days < 7 * (MOST_WEEKS - 4) else newest
     kept = {name: value for name, value in wanted.values.items() if name not in ("from", "to")}
+    spent: Counter[date] = Counter()
+    for one in found:
+        if one.day is not None and one.entry.cost_usd:
+            spent[one.day] += one.entry.cost_usd  # type: ignore[assignment]
 
     def url(day: date) -> str:
         return request.url("sessions", **kept, **{"from": day.isoformat(), "to": day.isoformat()})
 
-    marked = wanted.first if wanted.first and wanted.first == wanted.last else None
     return heat(
-        "sessions-by-day", "Sessions by day", days, unit="sessions", until=until, url=url, marked=marked
+        "sessions-by-day",
+        "Sessions by day",
+        days,
+        unit="sessions",
+        until=until,
+        url=url,
+        marked=wanted.first if wanted.first and wanted.first == wanted.last else None,
+        more=lambda day: dollars(spent[day]),
     )
 
 

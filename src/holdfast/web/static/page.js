@@ -66,12 +66,18 @@ document.addEventListener("click", (event) => {
   else if (on("dismiss")) button.closest("[data-toast]").remove();
   else if (on("copy")) navigator.clipboard.writeText(button.dataset.copy).then(() => say("Copied"), () => say("The browser refused to copy", true));
   else if (event.target.closest("[data-cancel]")) leave(event.target.closest("form"));
+  else if (on("selects")) { const first = document.querySelector(`${on("selects").dataset.selects} [data-row]`); if (first) { event.preventDefault(); select(first); return; } }
   else if (event.target.closest("#theme")) switchTheme();
   all("details.menu[open]").forEach((menu) => { if (!menu.contains(event.target)) menu.open = false; });
   const row = event.target.closest("[data-row]");
   if (row) select(row, false);
 });
-document.addEventListener("htmx:beforeRequest", (event) => event.target.closest("[data-undo]")?.closest("[data-toast]").remove());
+// An Undo goes once. Its message stays in the page, unseen, until the answer is there, which is announced from it.
+document.addEventListener("htmx:beforeRequest", (event) => {
+  const undo = event.target.closest("[data-undo]");
+  if (undo) { undo.removeAttribute("data-undo"); undo.closest("[data-toast]").hidden = true; }
+});
+document.addEventListener("htmx:afterRequest", (event) => { const toast = event.target.closest("[data-toast][hidden]"); if (toast) setTimeout(() => toast.remove(), 0); });
 document.addEventListener("change", (event) => event.target.closest("form[data-send-on-change]")?.requestSubmit());
 document.addEventListener("submit", (event) => {  // an empty filter need not stand in the address
   if (event.target.method === "get" && !event.target.hasAttribute("hx-post")) all("input, select", event.target).forEach((field) => { field.disabled = field.disabled || field.value === ""; });
