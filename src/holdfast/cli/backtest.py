@@ -89,8 +89,7 @@ def _report(options: Namespace, machine: Machine) -> tuple[BacktestReport, float
         progress = update and (lambda done, total, what: update(done, total, what))
         report = backtest(machine, project, options.paths, options.control, progress, search)
     output.warn_all(f"{warning.path}: {warning.message}" for warning in search.warnings)
-    if not options.paths:  # the page shows the last result of this project's own sessions
-        keep(machine, project, report, key)
+    keep(machine, project, report, key)
     return report, report.seconds
 
 
