@@ -7,7 +7,6 @@ import sys
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
 
-from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import user_home
 from holdfast.core.wording import counted as counted
 from holdfast.core.wording import cut as cut
@@ -39,9 +38,10 @@ LEAST = 24  # columns that text needs to be wrapped at all
 LEAST_FLEXIBLE = 14
 LEAST_WRAPPED = 36
 LEAST_CHANCE = 25  # percent; a smaller chance is put into words
-_CHANCE = lazy_regex(r"\b(\d+)% likely\b")
-_LABEL = lazy_regex(r" *(?:[-•*] |\d+\. |(?:\S+ )?\S+ {2,})?")
-_PIECE = lazy_regex(r" *[^ ]+")
+# Patterns are compiled where they are used: `re` takes longer to load than the figures of a ledger to show.
+_CHANCE = r"\b(\d+)% likely\b"
+_LABEL = r" *(?:[-•*] |\d+\. |(?:\S+ )?\S+ {2,})?"
+_PIECE = r" *[^ ]+"
 
 
 class Column(
@@ -207,15 +207,17 @@ def wrap_line(line: str, columns: int, under: int | None = None) -> str:
     """The line, broken where it does not fit. A word that is too long stays whole, so that it can be copied."""
     if columns <= LEAST or text_width(line) <= columns:
         return line
+    import re
+
     if under is None:
-        label = _LABEL.match(line)
+        label = re.match(_LABEL, line)
         begins = label[0] if label else ""
         # Without a label, two columns tell the continuation from the next line.
         under = text_width(begins) + (0 if begins.strip() else 2)
     if columns - under < LEAST:
         under = len(line) - len(line.lstrip(" ")) + 2
     lines, now = [], ""
-    for piece in _PIECE.findall(line):
+    for piece in re.findall(_PIECE, line):
         if now.strip() and text_width(now) + text_width(piece) > columns:
             lines.append(now)
             now = " " * under + piece.lstrip(" ")
@@ -338,4 +340,8 @@ def _widths(table: Table) -> list[int]:
 
 def in_words(reason: str) -> str:
     """A reason for a person: `9% likely` reads as noise, though to an agent one such file in eleven is worth a line."""
-    return _CHANCE.sub(lambda match: match[0] if int(match[1]) >= LEAST_CHANCE else "worth a look", reason)
+    import re
+
+    return re.sub(
+        _CHANCE, lambda match: match[0] if int(match[1]) >= LEAST_CHANCE else "worth a look", reason
+    )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
 
 from holdfast.core.model_names import undated
 
+TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
     from datetime import datetime
 
