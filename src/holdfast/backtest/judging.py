@@ -202,13 +202,8 @@ class Judge:
         new = words.difference(*by_step[:start], *self._asked())
         whole = sum(map(weight_of, new))
         best: frozenset[str] = frozenset()
-<<<<<<< HEAD
         for place in range(start, len(by_step)):
             near = new & by_step[place].union(*by_step[place + 1 : place + 2])
-=======
-        for number in range(start, len(by_step)):
-            near = new & frozenset[str]().union(*by_step[number : number + 2])
->>>>>>> 59ae02a9 (holdfast ui, Now: decisions to confirm beside rules to review, alerts by title, what keeps memory from working; tests of Now, Sessions and a session, hostile text in every field; show does not read a forgotten session again)
             if len(near) >= FEWEST and sum(map(weight_of, near)) > sum(map(weight_of, best)):
                 best = frozenset(near)
         if best and sum(map(weight_of, best)) >= SHARE * whole:

@@ -62,7 +62,7 @@ def _table(rows: list[str]) -> Markup:
     lines = []
     for number, row in enumerate(cells):
         tag = Markup("td" if number else "th")
-        inner = Markup("").join(Markup("<{0}>{1}</{0}>").format(tag, _inline(cell)) for cell in row)
+        inner = Markup("").join(Markup("<{0}>{1}</{0}>").format(tag, inline(cell)) for cell in row)
         lines.append(Markup("<tr>{}</tr>").format(inner))
     return Markup(
         '<div class="table-box" tabindex="0" role="region" aria-label="Table"><table class="table">{}</table></div>'
