@@ -8,11 +8,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 from holdfast.core.errors import HoldfastError
 from holdfast.memory.current import Current, CurrentFile
-from holdfast.memory.decisions import SessionPassages, passage_statement
+from holdfast.memory.decisions import DecisionsFile, SessionPassages, passage_statement
 from holdfast.memory.reference import Reference
 from holdfast.memory.store import MemoryStore
 from holdfast.model.memory import LogEntry, OpenItem, Question
@@ -37,13 +38,28 @@ def or_nothing(read: Callable[[], Iterable[T]]) -> Iterable[T]:
         return ()
 
 
+class ParsedMonth(NamedTuple):
+    """A file of decisions as it was read: its time and size, and what it holds."""
+
+    stamp: tuple[int, int]
+    file: DecisionsFile
+
+
 class ProjectMemory:
     """The memory of all projects of a repository, or of one.
 
-    A file that cannot be read is left out. With `strict` it is an error.
+    A file that cannot be read is left out. With `strict` it is an error. `months` keeps parsed files of decisions for
+    the next reading, in a process that reads often.
     """
 
-    def __init__(self, project: Project, name: str = "", *, strict: bool = False) -> None:
+    def __init__(
+        self,
+        project: Project,
+        name: str = "",
+        *,
+        strict: bool = False,
+        months: dict[Path, ParsedMonth] | None = None,
+    ) -> None:
         self.project = project
         self.name = name or project.title
         self._common = MemoryStore(project, self.name)
@@ -53,6 +69,7 @@ class ProjectMemory:
                 self._stores.append(MemoryStore(project, folder))
         self._left_out: tuple[type[Exception], ...] = () if strict else _UNREADABLE
         self._parsed: dict[tuple[object, str], Any] = {}
+        self._months = months
 
     @cached_property
     def dismissed(self) -> set[str]:
@@ -89,10 +106,22 @@ class ProjectMemory:
         for store in self._stores:
             for path in reversed(store.months()) if newest_first else store.months():
                 try:
-                    file = self._once(partial(MemoryStore.decisions, path=path), store, path.name)
+                    file = self._month(store, path)
                 except self._left_out:
                     continue
                 yield from ((store.name, section) for section in file.sections)
+
+    def _month(self, store: MemoryStore, path: Path) -> DecisionsFile:
+        """A file of decisions; one that has not changed since it was parsed for `months` is not parsed again."""
+        read = partial(MemoryStore.decisions, path=path)
+        if self._months is None:
+            return self._once(read, store, path.name)
+        stat = path.stat()
+        stamp = stat.st_mtime_ns, stat.st_size
+        known = self._months.get(path)
+        if known is None or known.stamp != stamp:
+            known = self._months[path] = ParsedMonth(stamp, read(store))
+        return known.file
 
     def statements(self, *kinds: StatementKind) -> Iterator[Statement]:
         """All statements of these kinds: those of the register, and the passages of sessions."""

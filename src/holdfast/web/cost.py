@@ -241,7 +241,11 @@ def _advice(request: Request, entries: Sequence[LedgerEntry]) -> Recommendation 
     if len(goal) > LONGEST_GOAL:
         raise UsageError(f"a goal of {len(goal):,} characters", fix=f"Say it in at most {LONGEST_GOAL:,}")
     objective = next((one for one in OBJECTIVES if one == request.query.get("objective")), OBJECTIVES[0])
-    return advise(request.here, goal, entries, objective)
+    known: dict[tuple[str, str], Recommendation] = request.kept("advice", dict, "sessions")
+    if (goal, objective) not in known:
+        known.clear()
+        known[goal, objective] = advise(request.here, goal, entries, objective)
+    return known[goal, objective]
 
 
 def _advice_titles(request: Request, advice: Recommendation) -> Mapping[str, str]:

@@ -20,6 +20,7 @@ from holdfast.model.statement import Statement, decoded
 from holdfast.web.contract import Page, Request, Route, Screen
 
 MOST_HITS = 120
+_MOST_KEPT = 8  # questions
 _LONGEST, _LINES = 320, 4
 LONGEST_QUERY = 1_000
 KINDS = {
@@ -109,7 +110,16 @@ def show(request: Request) -> Page:
 
 
 def _search(request: Request, query: str, kinds: Sequence[str] | None) -> list[Hit]:
-    return search(request.machine, request.project, query, MOST_HITS, kinds, waiting=True)
+    """The hits; those of the last few questions are kept, so that narrowing and turning pages ask only once."""
+    known: dict[tuple[str, str], list[Hit]] = request.kept(
+        "hits", dict, "sessions", "memory", "lessons", "knowledge"
+    )
+    key = query, ",".join(kinds or ())
+    if key not in known:
+        while len(known) >= _MOST_KEPT:
+            known.pop(next(iter(known)), None)
+        known[key] = search(request.machine, request.project, query, MOST_HITS, kinds, waiting=True)
+    return known[key]
 
 
 class _About:

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from holdfast.flows.lessons import Listed, read_lessons
 from holdfast.flows.todos import ListedTodo, list_todos
 from holdfast.memory.listing import StatementList
-from holdfast.memory.read import ProjectMemory
+from holdfast.memory.read import ParsedMonth, ProjectMemory
 from holdfast.memory.reference import KeptFact
 from holdfast.model.memory import Question
 from holdfast.web.contract import Request
 
 MEMORY = "memory"  # the topic of these readings
+_MONTHS: dict[
+    Path, dict[Path, ParsedMonth]
+] = {}  # of each memory: a write changes one month, the rest stays parsed
 WHO = (("user", "A person"), ("agent", "An agent"))
-_LOOK_AGAIN_S = 30  # after which the files that rules depend on are compared again
+LOOK_AGAIN_S = 30  # after which the files that rules depend on are compared again
 
 
 def statements_of(request: Request) -> StatementList:
-    return request.kept("statements", lambda: StatementList(ProjectMemory(request.project)), MEMORY)
+    months = _MONTHS.setdefault(request.project.memory, {})
+    return request.kept(
+        "statements", lambda: StatementList(ProjectMemory(request.project, months=months)), MEMORY
+    )
 
 
 def facts_of(request: Request) -> Sequence[KeptFact]:
@@ -49,7 +56,7 @@ def steps_of(request: Request) -> Sequence[ListedTodo]:
 
 def rules_of(request: Request) -> Listed:
     """All lessons with their states. They depend on the checkout, which no topic watches: read again in time."""
-    moment = int(request.now.timestamp()) // _LOOK_AGAIN_S
+    moment = int(request.now.timestamp()) // LOOK_AGAIN_S
     made = request.kept("rules", lambda: _Rules(), "lessons")
     if made.moment != moment:
         made.listed, made.moment = read_lessons(request.here, request.project), moment

@@ -15,7 +15,16 @@ from holdfast.memory.decisions import shown_text
 from holdfast.memory.read import or_nothing
 from holdfast.model.memory import LogEntry
 from holdfast.web.contract import Page, Request, Route
-from holdfast.web.memory_lists import MEMORY, facts_of, questions_of, rules_of, statements_of, steps_of, views
+from holdfast.web.memory_lists import (
+    LOOK_AGAIN_S,
+    MEMORY,
+    facts_of,
+    questions_of,
+    rules_of,
+    statements_of,
+    steps_of,
+    views,
+)
 
 MOST_COMMITS = 200
 _SIGN = "\x1f"
@@ -35,11 +44,7 @@ class Moment(Struct, frozen=True, kw_only=True):
 
 def show_timeline(request: Request) -> Page:
     about = " ".join(request.query.get("about", "").replace("\0", " ").split())
-    moments: list[Moment] = []
-    if about:
-        found = {(moment.kind, moment.text): moment for moment in _about(request, about)}
-        moments = sorted(found.values(), key=lambda moment: (-moment.at, moment.text))
-    part = request.page(moments)
+    part = request.page(_moments(request, about) if about else [])
     sessions = [moment.session for moment in part.items if moment.session]
     return Page(
         "memory_timeline.html",
@@ -50,6 +55,24 @@ def show_timeline(request: Request) -> Page:
         titles=session_titles(request.project, sessions),
         day_of=lambda moment: datetime.fromtimestamp(moment.at).astimezone().date() if moment.at else None,
     )
+
+
+class _LastTimeline:
+    """The timeline that was asked for last: its pages are turned without making it again."""
+
+    about = ""
+    at = 0
+    moments: Sequence[Moment] = ()
+
+
+def _moments(request: Request, about: str) -> Sequence[Moment]:
+    last = request.kept("timeline", _LastTimeline, "sessions", MEMORY, "lessons")
+    moment = int(request.now.timestamp()) // LOOK_AGAIN_S  # commits are in no topic
+    if (last.about, last.at) != (about, moment):
+        found = {(one.kind, one.text): one for one in _about(request, about)}
+        last.moments = sorted(found.values(), key=lambda one: (-one.at, one.text))
+        last.about, last.at = about, moment
+    return last.moments
 
 
 def _about(request: Request, about: str) -> Iterator[Moment]:
