@@ -108,7 +108,7 @@ def test_costs_by_period_and_part_have_a_chart_and_its_table(split: str, by: str
 
 def test_failure_rates_come_with_their_interval_and_n(seeded: Served) -> None:
     page = seeded.get(f"/{seeded.slug}/cost?split=agent")
-    found = re.findall(r"(\d+)% \((\d+)% to (\d+)%\), n = (\d+)", page)
+    found = re.findall(r"(\d+)% \((\d+)–(\d+)%\), n (\d+)", page)
     assert found
     assert all(int(low) <= int(rate) <= int(high) and int(n) >= 2 for rate, low, high, n in found)
 
