@@ -283,6 +283,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--days", type=int, default=365)
+    parser.add_argument("--only", choices=("false_positives", "power"), help="one of the two parts")
     parser.add_argument("--each-session", action="store_true", help="look after every session, at 120 days")
     given = parser.parse_args()
     path = FOLDER / "holdout.json"
@@ -290,8 +291,10 @@ def main() -> None:
     if given.each_session:
         figures["each_session"] = false_positives(given.runs, True, min(given.days, 120))
     else:
-        figures["false_positives"] = false_positives(given.runs, False, given.days)
-        figures["power"] = power(given.runs, given.days)
+        if given.only != "power":
+            figures["false_positives"] = false_positives(given.runs, False, given.days)
+        if given.only != "false_positives":
+            figures["power"] = power(given.runs, given.days)
     path.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     if "power" in figures:
         (FOLDER / "holdout.svg").write_text(drawn(figures["power"]), encoding="utf-8")
