@@ -245,3 +245,34 @@ def test_text_of_agents_and_repositories_stays_text(path: str, chromium: Any, ho
         text = page.locator("main").inner_text()
         assert "49" not in text or "7*7" in text
         assert asked == []
+
+
+# --- for everyone ----------------------------------------------------------------------------------------
+
+FULL = ("/memory", "/memory/facts", "/memory/rules", "/memory/questions", "/memory/next", "/memory/timeline?about=tide",
+        "/memory/history?change=1", "/search?q=tide", "/cost?goal=fix", "/repository", "/repository/files",
+        f"/repository/file?path={FILE}")  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("path", FULL)
+def test_a_full_screen_has_no_barrier_that_axe_finds(
+    path: str, theme: str, chromium: Any, seeded: Served, browser_folder: Path
+) -> None:
+    axe = (browser_folder / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+    for page in open_page(chromium, seeded, color_scheme=theme):
+        page.goto(f"/{seeded.slug}{path}")
+        if "/file?" in path:
+            page.wait_for_selector(".blame")
+        if page.locator("[data-row]").count():
+            page.keyboard.press("j")  # the buttons of a row show while it is selected
+        page.evaluate(axe)
+        looked = page.evaluate("async () => await axe.run()")
+        found = [
+            f"{one['id']}: {node['html']} {node['failureSummary']}"
+            for one in looked["violations"]
+            for node in one["nodes"][:2]
+        ]
+        assert found == []
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0

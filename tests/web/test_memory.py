@@ -275,6 +275,7 @@ def test_bad_input_changes_nothing_and_gets_one_message(
         "/memory/timeline?about=%00%0a--output%3D/tmp/x",
         "/memory/timeline?about=../../../etc/passwd",
         "/memory/history?change=99999999&page=0",
+        "/memory/history?change=3",  # a learned lesson, whose content is not kept
         "/memory/history?change=1&file=../../../etc/passwd",
         "/memory/statement/D-nothing",
         "/memory/edit/decision/D-nothing",

@@ -8,6 +8,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from holdfast.briefing.history import logged
+from holdfast.core.errors import NotFound, StoreError
 from holdfast.core.git import git_text
 from holdfast.flows.undo import change_and_diff, latest_changes
 from holdfast.ledger.rows import session_titles
@@ -158,7 +159,10 @@ def show_history(request: Request) -> Page:
     chosen = asked.get("change", "")
     opened = None
     if chosen.isdecimal() and len(chosen) < 10:
-        opened = change_and_diff(request.here, request.project, int(chosen), asked.get("file") or None)
+        try:
+            opened = change_and_diff(request.here, request.project, int(chosen), asked.get("file") or None)
+        except StoreError as error:  # the journal names it, but its content is not kept
+            raise NotFound(error.problem, fix="Choose another change") from error
     return Page(
         "memory_history.html",
         title="History",
