@@ -101,6 +101,7 @@ Key = tuple[Path, str]  # a project's memory, and a session
 _kept: OrderedDict[Key, tuple[object, Story]] = OrderedDict()
 _judged: OrderedDict[Key, tuple[object, Sequence[InjectedMoment]]] = OrderedDict()
 _lock = Lock()
+_reading = Lock()  # one transcript at a time: a page asks for several at once, right after the start
 
 
 def story_of(machine: Machine, project: Project, found: Recorded) -> Story:
@@ -136,7 +137,8 @@ def _remembered(
         if known is not None and known[0] == stamp:
             kept.move_to_end(key)
             return known[1]
-    value = read()
+    with _reading:
+        value = read()
     with _lock:
         kept[key] = stamp, value
         while len(kept) > most:
