@@ -37,6 +37,11 @@ _PREFIX = (
     r"|//[/!]?|--|\.\.\.|…|(?:rem|REM)\b|;;?|[>|#*+│┃%-]{1,3})"
 )
 _MARKS = frozenset("+-#*%")
+_ONE_DIGIT = str.maketrans("123456789", "000000000")
+_SHORTEST_PREFIX, _LONGEST_PREFIX = 6, 120
+_PREFIX_END = lazy_regex(r"(?=[^\n]*[0-9])[^\n]*[\s|:>\])}]|[^\n]*[|:>\])}]\s*+(?=\S|\Z)")
+_LOGGED = lazy_regex(r"[0-9]:[0-9][0-9]|[_-][0-9]{1,3} {0,20}[|:] |\]:? ")
+_PIECE = lazy_regex(rf"(?!\.\.)[{_LINE}:]{{1,400}}+")
 # It begins with a literal, so that texts are searched fast; what closes the line before is looked at afterwards.
 _NEXT_LINE = lazy_regex(
     rf"\n(?:(?<=[{_LINE}:│┃|\\]\n)|(?<=[{_LINE}│┃|]\r\n))"
@@ -47,8 +52,20 @@ _LINE_ENDS = frozenset({"", "\n", "\r", "\\", "|", "│", '"', "'", "`"})
 _OPENED = lazy_regex(
     r"(?:(?:passw(?:or)?d|passwort|passphrase|pwd|pw|secret|token|key|credentials?)[\w-]{0,20}[\"'`]?[ \t]{0,4}"
     r"(?:[:=]|=>|:=|[ \t]is|,)[ \t]{0,4}(?:[>|][+-]?\d?[ \t]*\r?\n[ \t]+)?[\"'`]?[^\s\"'`]{1,80}"
+    r"|(?:basic|bearer)[ \t][\w+/=.~-]{2,200}"
     r"|://[^\s/@:]{0,60}:[^\s/@]{1,60})\Z",
     re.IGNORECASE,
+)
+# The same in other languages; asked only where one of their words stands.
+_WORD_ABROAD = lazy_regex(
+    r"kennwort|asswort|ontrase|enha|asse |lave|achtwoord|arola|andi|ifre|as[lł]o|lösenord"
+    r"|арол|密|口令|パスワード|비밀번호|암호"
+)
+_OPENED_ABROAD = lazy_regex(
+    r"(?i:kennwort|passwort|contrase[ñn]a|senha|passe|clave|wachtwoord|parola|sandi|[sş]ifre|has[lł]o|lösenord"
+    r"|парол\w{0,3}|密码|密碼|口令|パスワード|비밀번호|암호)\w{0,8}[ \t]{0,4}"
+    r"(?:[:=：]|[ \t](?:ist|lautet|es|est|é|è|är|jest|adalah)[ \t]|は|为|是|는|은)"
+    r"[ \t]{0,4}[\"'`「『“‘«]?[^\s\"'`]{1,80}\Z"
 )
 _CLOSE = "\r \t│┃|\\"
 _TAIL = lazy_regex(rf"[{_LINE}:]{{1,200}}")
@@ -97,31 +114,30 @@ def _over_lines(text: str) -> Iterator[Joint]:
         return
     last_next, last_likely, run = -1, -_WIDEST, ""
     words_before: Joint | None = None
-    for match in _NEXT_LINE.finditer(text):
-        resumed = match.start("next") - _is_own_sign(text, match)
-        following = text[resumed : match.end()]
-        ahead = text[max(0, match.start() - _REACH) : match.start()].rstrip(_CLOSE)
+    for at, resumed, end in _breaks(text):
+        following = text[resumed:end]
+        ahead = text[max(0, at - _REACH) : at].rstrip(_CLOSE)
         tail = _tail_of(ahead)
         if not any(map(str.isalnum, tail)):
             continue
-        start = match.start() - min(_REACH, match.start()) + len(ahead)
+        start = at - min(_REACH, at) + len(ahead)
         # A piece that is a whole line goes on what the lines before it began.
         run = (run + tail if last_next == start - len(tail) else tail)[-_REACH:]
         last_next = resumed
         if not any(map(str.isalnum, following)):
             continue
-        sure = _is_sure(text, match, tail, following)
-        opened = not sure and _OPENED.search(ahead[-_LONGEST_OPENED:]) is not None
+        sure = _is_sure(text, end, tail, following)
+        opened = not sure and _is_opened(ahead[-_LONGEST_OPENED:])
         likely = sure or opened or _may_go_on(run, following)
-        if likely and not opened and not sure and _is_word(tail) and not _is_at_end(text, match.end()):
+        if likely and not opened and not sure and _is_word(tail) and not _is_at_end(text, end):
             continue  # a word, and a line that begins with an id: `git log`
-        wrapped = not sure and _is_wrapped(text, match)
+        wrapped = not sure and _is_wrapped(text, at)
         if not likely and not wrapped:
             continue
         # The last `=` is the soft break of quoted-printable.
         start -= tail.endswith("=") and not tail.endswith("==")
-        ordinary = not sure and not wrapped and _is_ordinary(text, match.end(), following)
-        if ordinary and not _is_at_end(text, match.end()):
+        ordinary = not sure and not wrapped and _is_ordinary(text, end, following)
+        if ordinary and not _is_at_end(text, end):
             continue  # a word and more; only a whole line of one may lie in the middle of a value
         joint = Joint(start, resumed, sure, ordinary)
         # A word that a terminal broke matters only right before a value, or right after one.
@@ -134,6 +150,51 @@ def _over_lines(text: str) -> Iterator[Joint]:
             yield joint
         else:
             words_before = joint
+
+
+def _is_opened(ahead: str) -> bool:
+    if _OPENED.search(ahead) is not None:
+        return True
+    return _WORD_ABROAD.search(ahead) is not None and _OPENED_ABROAD.search(ahead) is not None
+
+
+def _breaks(text: str) -> list[tuple[int, int, int]]:
+    """Where a line ends, where what may go on begins behind the next line's prefix, and where that ends."""
+    breaks = {
+        match.start(): (match.start(), match.start("next") - _is_own_sign(text, match), match.end())
+        for match in _NEXT_LINE.finditer(text)
+    }
+    for found in _behind_shared_prefixes(text):
+        if found[0] not in breaks or breaks[found[0]][1] < found[1]:
+            breaks[found[0]] = found
+    return sorted(breaks.values())
+
+
+def _behind_shared_prefixes(text: str) -> Iterator[tuple[int, int, int]]:
+    """The same of lines that begin alike but for digits: with a log's time and level, with a container's name."""
+    if _LOGGED.search(text) is None:
+        return
+    folded = text.translate(_ONE_DIGIT)
+    begin, at = 0, text.find("\n")
+    while at >= 0:
+        after = at + 1
+        if folded[begin : begin + _SHORTEST_PREFIX] == folded[after : after + _SHORTEST_PREFIX] and (
+            size := _shared(
+                folded[begin : min(at, begin + _LONGEST_PREFIX)], folded[after : after + _LONGEST_PREFIX]
+            )
+        ):
+            piece = _PIECE.match(text, after + size)
+            if piece:
+                yield at, after + size, piece.end()
+        begin, at = after, text.find("\n", after)
+
+
+def _shared(one: str, other: str) -> int:
+    size = next(
+        (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+    end = _PREFIX_END.match(one[:size])
+    return end.end() if end and end.end() >= _SHORTEST_PREFIX and any(map(str.isalnum, end[0])) else 0
 
 
 def _is_at_end(text: str, position: int) -> bool:
@@ -155,13 +216,12 @@ def _tail_of(ahead: str) -> str:
     return run[0][::-1] if run else ""
 
 
-def _is_sure(text: str, match: re.Match[str], tail: str, following: str) -> bool:
+def _is_sure(text: str, end: int, tail: str, following: str) -> bool:
     """Whether both sides are parts of one value by themselves."""
     if len(tail) < 3 or len(following) < 2 or _is_word(tail):
         return False
     if following.isalpha() and (following.islower() or following.istitle()) and len(following) < 12:
         return False
-    end = match.end()
     if text[end : end + 1] in {"(", "["} or _ASSIGNED.match(text, end):
         return False
     return _goes_on(following) or _fills_its_line(text, end, tail)
@@ -184,9 +244,8 @@ def _is_random(run: str) -> bool:
     )
 
 
-def _is_wrapped(text: str, match: re.Match[str]) -> bool:
+def _is_wrapped(text: str, at: int) -> bool:
     """Whether a terminal broke the line: the line before it, or the next one, is exactly as long."""
-    at = match.start()
     begin = text.rfind("\n", max(0, at - 400), at) + 1
     width = at - begin
     if width < _WRAPPED_AT:

@@ -233,7 +233,7 @@ def is_code(value: str) -> bool:
     """Whether a value is an unquoted expression; call it only for values without quotes."""
     if _CODE.match(value):
         return True
-    return _DOTTED.match(value) is not None and is_wordlike(value)
+    return _DOTTED.match(value) is not None and (is_wordlike(value) or not any(map(str.isdigit, value)))
 
 
 def is_path(value: str) -> bool:

@@ -69,10 +69,14 @@ class Redactor:
 
     def _behind_encodings(self, text: str) -> Iterator[SecretSpan]:
         """Apply the same rules to the text as it reads once decoded."""
+        from holdfast.guard.held_values import find_held
         from holdfast.guard.views import views
 
         for view in views(text):
-            for kind, start, far in self._by_rules(view.text):
+            source = text if view.source is None else view.source.text
+            for kind, low, high in find_held((held, source, at, to) for held, at, to in view.pieces()):
+                yield from (SecretSpan(kind, *origin) for origin in view.before_it(low, high))
+            for kind, start, far in self._by_rules(view.text, joined=view.is_joined):
                 end = view.end_of(start, far)
                 if end > start:
                     yield from (SecretSpan(kind, *origin) for origin in view.origin(start, end))
@@ -82,8 +86,10 @@ class Redactor:
         if self._scanner:
             yield from self._scanner.scan(text)
 
-    def _by_rules(self, text: str) -> Iterator[SecretSpan]:
+    def _by_rules(self, text: str, joined: bool = False) -> Iterator[SecretSpan]:
         # Imported on first use: a process that redacts nothing does not pay for the rules.
+        from holdfast.guard.broken_values import find_broken
+        from holdfast.guard.credential_model import find_credentials
         from holdfast.guard.named_secrets import find_assignments, find_in_sentences, find_names
         from holdfast.guard.placed_secrets import (
             find_arguments,
@@ -107,6 +113,10 @@ class Redactor:
             find_pairs,
         ):
             yield from rule(text)
+        # What was put together by how it looks may reach too far for a model that asks how a run looks.
+        if not joined:
+            yield from find_credentials(text)
+            yield from find_broken(text)
         # Lower case of the same length: İ is the one letter whose lower case is longer.
         lowered = text.replace("\u0130", "I").lower()
         names = find_names(lowered)

@@ -100,7 +100,7 @@ def classify(name: str) -> Strength | None:
     if last.endswith(_PASSWORD_ENDINGS) or last in _PASSWORDS:
         # `pass` alone is also a verb and a step of a compiler: its value has to look random.
         return "secret" if last in {"pass", "pw"} and not before else "password"
-    if before in _HARMLESS_BEFORE or "websocket" in parts[-3:] or not _PUBLIC.isdisjoint(parts):
+    if before in _HARMLESS_BEFORE or "websocket" in "".join(parts[-3:]) or not _PUBLIC.isdisjoint(parts):
         return None
     if last == "signature":
         return "secret" if "amz" in parts or "goog" in parts else None

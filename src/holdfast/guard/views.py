@@ -76,6 +76,12 @@ _SPACED_HEX = lazy_regex(
     r"[2-7][0-9a-fA-F][ :](?<![0-9A-Za-z]...)(?:[2-7][0-9a-fA-F][ :]){6,}+"
     r"(?:[0-9a-fA-F]{2}[ :])*+(?:[0-9a-fA-F]{2}\b)?+"
 )
+# A value of which every sign is escaped.
+_ESCAPED = lazy_regex(
+    r"(?:\\x[0-9a-fA-F]{2}){8,2000}+|(?:\\u00[0-9a-fA-F]{2}){8,2000}+|(?:%[0-9a-fA-F]{2}){8,2000}+"
+    r"|(?:&\#[0-9]{2,3};){8,2000}+|(?:&\#[xX][0-9a-fA-F]{2};){8,2000}+|(?:\\[01][0-7]{2}){8,2000}+"
+)
+_ESCAPES = ("\\x", "\\u00", "&#", "\\0", "\\1")
 # Lines of `xxd` and `hexdump -C`: where, bytes in groups, and the same as characters.
 _DUMP_LINE = (
     r"[ \t]{0,20}[0-9a-fA-F]{6,8}:?[ \t]{1,3}(?:[0-9a-fA-F]{2,8}[ \t]{1,2}){%s,16}[ \t]{0,40}\S?.{0,40}"
@@ -103,6 +109,11 @@ class View:
         self._origin_ends = [edit[3] for edit in edits]
         self._joints: list[tuple[int, Joint]] = []
 
+    @property
+    def is_joined(self) -> bool:
+        """Whether pieces were put together at joints."""
+        return bool(self._joints)
+
     def bind(self, found: list[Joint]) -> None:
         """Remember what kinds of joints the view was put together at."""
         known = {(joint.start, joint.end): joint for joint in found}
@@ -127,6 +138,23 @@ class View:
                 return end
             end = at
         return start
+
+    def pieces(self) -> Iterator[tuple[str, int, int]]:
+        """What each run of the text before holds, and where it stands there; nothing in other views."""
+        if self._apart:
+            for start, end, low, high in zip(
+                self._starts, self._ends, self._origins, self._origin_ends, strict=True
+            ):
+                yield self.text[start:end].removesuffix(_GAP), low, high
+
+    def before_it(self, low: int, high: int) -> list[Span]:
+        """Return the spans of the original text for a span of the text that this view was made from."""
+        return [(low, high)] if self._parent is None else self._parent.origin(low, high)
+
+    @property
+    def source(self) -> View | None:
+        """The view that this one was made from; None if that is the text itself."""
+        return self._parent
 
     def origin(self, start: int, end: int) -> list[Span]:
         """Return the spans of the original text that `text[start:end]` was decoded from."""
@@ -316,6 +344,12 @@ def _held(text: str, parent: View | None) -> View | None:
     placed: list[tuple[int, int, int, int]] = []
     length = 0
     for pattern, decode in _RUNS:
+        if (
+            pattern is _ESCAPED
+            and not any(sign in text for sign in _ESCAPES)
+            and text.count("%") < _SHORTEST_HELD
+        ):
+            continue
         for match in pattern.finditer(text):
             run = match[0].rstrip(" :")
             held = decode(run)
@@ -358,6 +392,10 @@ def _of_hex(run: str) -> str:
     return _text_of(bytes.fromhex(digits), cut=True)
 
 
+def _of_escapes(run: str) -> str:
+    return _text_of(_CODED.sub(lambda match: _shown(match[0]), run).encode(), cut=True)
+
+
 def _of_dump(block: str) -> str:
     """What a dump of bytes shows; a line's last group may touch its characters."""
     digits = "".join("".join(match[1].split())[:32] for match in _DUMPED.finditer(block))
@@ -369,6 +407,7 @@ _RUNS: tuple[tuple[re.Pattern[str], Callable[[str], str]], ...] = (
     (_HEX, _of_hex),
     (_SPACED_HEX, _of_hex),
     (_DUMP, _of_dump),
+    (_ESCAPED, _of_escapes),
 )
 
 
