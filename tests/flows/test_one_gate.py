@@ -72,20 +72,34 @@ KEEPS = {
     "fact change": {"id": "F-none"},
     "fact retire": {"id": "F-none"},
     "decide": {"id": None},
+    "share": {"ids": "D-none"},
     "todo add": {},
     "lessons add": {"name": "n{n}", "--rule": "{mark} {text}", "--file": None, "--fingerprint": None},
 }
-REFUSES = {"fact change", "fact retire"}  # without an id that is known
+REFUSES = {"fact change", "fact retire", "share"}  # without an id that is known
 LOOKS = """
     init demo import ledger recommend similar resume context log search recall classify forget history undo export
     restore todo install uninstall plugin why roi hook fenced mcp archive questions
     ledger-list ledger-show ledger-stats ledger-report ledger-export ledger-merge lessons-show lessons-promote
     lessons-reject lessons-mute lessons-unmute lessons-share lessons-rm lessons-refresh lessons-trust lessons-extract holdout backtest
     project-use fact-show fact-verify todo-list todo-done todo-drop know-context prune trust show blame cost
+    ui fact fact-list
 """
 ONLY_LOOKS = {name.replace("-", " ") for name in LOOKS.split()}
 # Run elsewhere (files, hosts, servers), or for long: their own tests are below, or nothing of a text reaches them.
-NOT_HERE = {"init", "demo", "hook", "mcp", "restore", "export", "install", "uninstall", "plugin", "fenced"}
+NOT_HERE = {
+    "init",
+    "demo",
+    "hook",
+    "mcp",
+    "ui",
+    "restore",
+    "export",
+    "install",
+    "uninstall",
+    "plugin",
+    "fenced",
+}
 
 
 def mark(number: int) -> str:
