@@ -6,6 +6,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from contextlib import suppress
+from threading import Lock
 from typing import Any
 from urllib.parse import parse_qsl, quote
 
@@ -74,6 +75,9 @@ class App:
         self.routes = Routes()
         self._machines = {opened.slug: _machine_in(machine, opened) for opened in projects}
         self._flash: list[Changed] = []
+        # One handler at a time: msgspec builds what it knows of a type at the first use of it, and a second thread that
+        # uses a half-built one ends the process.
+        self._turn = Lock()
 
     # --- what handlers use -----------------------------------------------------------------------------
 
@@ -89,7 +93,9 @@ class App:
     def warm(self) -> None:
         """Loads what pages need while the browser is still starting."""
         self._renderer.load_all()
-        self.routes.load_all()
+        for screen in self.screens:
+            with self._turn:
+                self.routes.load(screen.name)
 
     def take_flash(self) -> list[Changed]:
         """What was changed before the browser was sent to another page."""
@@ -153,10 +159,13 @@ class App:
         request: Request | None = None
         began = time.perf_counter()
         try:
-            request = self._request(method, path, query, headers, body)
+            with self._turn:
+                request = self._request(method, path, query, headers, body)
             if request.opened is None and not request.route.everywhere:
-                return self._respond(request, overview(request))
-            return self._respond(request, request.route.handler(request))
+                with self._turn:
+                    return self._respond(request, overview(request))
+            with self._turn:
+                return self._respond(request, request.route.handler(request))
         except HoldfastError as error:
             return self._fail(request, error)
         except Exception as error:

@@ -12,7 +12,7 @@ A screen is one module `web/<screen>.py`, one or more templates `web/templates/<
 
     SCREEN = Screen("cost", "Cost", "c", "tab", (Route("/cost", show), Route("/cost/confirm", confirm, "POST")))
 
-Handlers are ordinary functions and run in a thread; two may run at once. A handler computes nothing that the command
+Handlers are ordinary functions and run in a thread, one at a time. A handler computes nothing that the command
 line would compute differently: it calls the same function of a lower room. It answers with
 
     Page(template, title=…, **context)   a whole page; the template extends base.html

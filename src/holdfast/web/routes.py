@@ -42,7 +42,7 @@ class Routes:
     def url(self, slug: str, name: str, values: Mapping[str, Any]) -> str:
         path = self._paths.get(name)
         if path is None:
-            self._load(name.partition(".")[0])
+            self.load(name.partition(".")[0])
             if name not in self._bound:
                 self.load_all()
             path = self._bound[name].path
@@ -58,7 +58,7 @@ class Routes:
         """
         word = path.strip("/").partition("/")[2].partition("/")[0]
         for name in [listed.name for listed in SCREENS if word in (begins(listed), listed.name)]:
-            self._load(name)
+            self.load(name)
         for _ in range(2):
             for bound in list(self._bound.values()):
                 if bound.route.method == method and (found := bound.path.pattern.fullmatch(path)):
@@ -68,9 +68,9 @@ class Routes:
 
     def load_all(self) -> None:
         for name in list(self._waiting):
-            self._load(name)
+            self.load(name)
 
-    def _load(self, name: str) -> None:
+    def load(self, name: str) -> None:
         listed = self._waiting.get(name)
         if listed is None:
             return
