@@ -24,7 +24,7 @@ _TOKEN = lazy_regex(
 )
 _VARIABLE = lazy_regex(r"[A-Za-z_]\w*=")
 _KEYWORDS = names("then do else elif if while until ! { } done fi for in case esac")
-_WRAPPERS = names("sudo time env command nohup exec rtk nice builtin")
+_WRAPPERS = names("sudo time env command nohup exec nice builtin")
 _MASKS = ("|", ";", "||")
 
 
