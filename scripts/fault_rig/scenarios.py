@@ -208,6 +208,8 @@ def _an_archive_and_an_empty_project(world: World) -> None:
     other = world.root / "other"
     other.mkdir()
     world.git("init", "--quiet", "--initial-branch=main", "--template=", ".", cwd=other)
+    # By its first commit it is known after its disk was laid out again, with other inodes.
+    world.git("commit", "--quiet", "--allow-empty", "--message", "first", cwd=other)
 
 
 def _a_decision(world: World) -> None:

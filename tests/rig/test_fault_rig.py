@@ -21,6 +21,7 @@ SAMPLED = (
     "import",
     "forget a session",
     "restore in place",
+    "restore elsewhere",
     "undo",
     "archive",
     "export",

@@ -292,6 +292,9 @@ class _Restoring:
         )
         if before is None:
             add_archive(stage / "memory", stage / "origins.lock", taken_in, self.names)
+            # By it the next command knows where this belongs, if this one dies before it registers the place.
+            root = os.fsencode(f"{self.project.root}\n")
+            files.replace(stage / "memory" / "root", root, stage / "root.lock", files.ANYTHING)
         else:  # the new memory gets the file of the old one
             add_archive(self.project.memory, self.project.lock("origins"), taken_in, self.names)
         return True
