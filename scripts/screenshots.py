@@ -2,6 +2,7 @@
 
     .venv/bin/python scripts/screenshots.py --out /tmp/shots                      every screen, 3 widths, 2 themes
     .venv/bin/python scripts/screenshots.py --out /tmp/shots --widths 1280,1900 --themes light /cost "/search?q=retry"
+    .venv/bin/python scripts/screenshots.py --out docs/screens --webp             the pictures of docs/ui.md
     .venv/bin/python scripts/screenshots.py --out /tmp/shots --project ~/work/api --holdfast-home ~/.holdfast /
 
 Paths are within the project: /cost is the cost screen. Prints what the browser's console said, if anything. Needs the
@@ -17,11 +18,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+from base64 import b64decode
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 WIDTHS = (700, 1280, 1900)
@@ -42,6 +45,7 @@ def main() -> None:
     )
     parser.add_argument("--themes", default=THEMES, type=lambda text: text.split(","))
     parser.add_argument("--full", action="store_true", help="the whole page, not a screenful")
+    parser.add_argument("--webp", action="store_true", help="small pictures, for the docs")
     parser.add_argument("--all", action="store_true", help="run holdfast ui --all")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -53,15 +57,36 @@ def main() -> None:
             browser = play.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
             for theme in options.themes:
                 for width in options.widths:
-                    take(browser, link, options.paths, options.out, width, theme, full=options.full)
+                    pictures = Pictures(options.out, width, theme, full=options.full, webp=options.webp)
+                    take(browser, link, options.paths, pictures)
             browser.close()
 
 
-def take(
-    browser: Browser, link: str, paths: Sequence[str], out: Path, width: int, theme: str, *, full: bool
-) -> None:
-    size = {"width": width, "height": HEIGHTS.get(width, 1000)}
-    context = browser.new_context(viewport=size, color_scheme=theme, reduced_motion="reduce")
+@dataclass(frozen=True)
+class Pictures:
+    """Where pictures go, and what of a page they show."""
+
+    out: Path
+    width: int
+    theme: str
+    full: bool
+    webp: bool
+
+    def of(self, page: Page, path: str) -> None:
+        words = re.sub(r"\W+", "-", path.partition("?")[0]).strip("-") or "now"
+        name = "session" if words.startswith("session-") else words
+        file = self.out / f"{name}-{self.width}-{self.theme}.{'webp' if self.webp else 'png'}"
+        if not self.webp:
+            page.screenshot(path=file, full_page=self.full)
+            return
+        asked = {"format": "webp", "quality": 55}
+        taken = page.context.new_cdp_session(page).send("Page.captureScreenshot", asked)
+        file.write_bytes(b64decode(taken["data"]))
+
+
+def take(browser: Browser, link: str, paths: Sequence[str], pictures: Pictures) -> None:
+    size = {"width": pictures.width, "height": HEIGHTS.get(pictures.width, 1000)}
+    context = browser.new_context(viewport=size, color_scheme=pictures.theme, reduced_motion="reduce")  # type: ignore[arg-type]
     page = context.new_page()
     page.on("console", lambda message: print(f"console: {message.text} at {page.url}"))
     page.on("pageerror", lambda error: print(f"error: {error} at {page.url}"))
@@ -75,8 +100,7 @@ def take(
     base = page.url.rstrip("/")
     for path in paths or screens(page):
         page.goto(base + path)
-        name = re.sub(r"\W+", "-", path).strip("-") or "now"
-        page.screenshot(path=out / f"{name}-{width}-{theme}.png", full_page=full)
+        pictures.of(page, path)
     context.close()
 
 

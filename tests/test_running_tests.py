@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).parents[1] / "scripts" / "run_tests.py"
-CLOSING = re.compile(r"=+ (.+) in [\d.]+s(?: \([\d:]+\))? =+")  # a run of more than a minute says it both ways
+CLOSING = re.compile(
+    r"=+ (.+) in [\d.]+s(?: \([\d:]+\))? =+"
+)  # a run of more than a minute says it both ways
 PAGE = "# Flaky\n\n| date | commit | test | load | state |\n| --- | --- | --- | --- | --- |\n"
 FAILS_ONCE = """
 from pathlib import Path

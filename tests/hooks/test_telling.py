@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.command import Holdfast
 from tests.hooks.enabled import Answer, Enabled
 from tests.language.test_passages import script
 
@@ -275,3 +276,20 @@ def test_a_pipe_in_place_of_a_prepared_file_is_replaced(kettles: Told, name: str
     os.mkfifo(path)
     prepare(Machine(cwd=kettles.root), kettles.project)
     assert path.is_file()
+
+
+@pytest.mark.promise("W2", "M3")
+def test_what_a_person_decided_by_hand_reaches_the_next_prompt_until_it_is_retired(
+    holdfast: Holdfast,
+) -> None:
+    text = "Rate limits count per client id, not per address: 60 a minute, 429 with Retry-After"
+    id = holdfast("decide", text, "--because", "offices share one address", "--json", check=0).json()["id"]
+    holdfast("decide", "Tokens are checked against the clock that the caller gives", check=0)
+    prompt = "The gateway answers 429 to a whole office; look at the rate limit per client"
+    told = holdfast("recall", "--as-prompt", prompt, check=0).stdout
+    assert f"{text} (because offices share one address) (you, " in told and id in told
+    assert "Tokens" not in told
+    unrelated = "rename the badge in the readme to shields"
+    assert id not in holdfast("recall", "--as-prompt", unrelated, check=0).stdout
+    holdfast("decide", "retire", id, check=0)
+    assert id not in holdfast("recall", "--as-prompt", prompt, check=0).stdout

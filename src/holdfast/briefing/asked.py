@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from holdfast.briefing.projects import naming
-from holdfast.briefing.told_sources import update_told
+from holdfast.briefing.told_sources import BY_HAND, update_told
 from holdfast.core.errors import HoldfastError
 from holdfast.core.tokens import count_tokens
 from holdfast.hooks.prompt import MOST_LINES, MOST_TOKENS
@@ -81,6 +81,8 @@ def statements_for(machine: Machine, project: Project, task: str, budget: int) -
         told, _ = asked.telling.told(most, (), MOST_LINES, min(sure, FLOOR))
         lines = []
         for line in told:
+            if line.source.startswith(f"{BY_HAND} "):
+                continue
             budget -= count_tokens(line.text)
             if budget < 0:
                 break

@@ -62,7 +62,9 @@ def gathered(machine: Machine, project: Project, subject: str, name: str = "") -
             found.weak = not any(map(asked.is_about, every))
             likely = asked.likely(every)
             sources = [source for source in every if source.id in likely or asked.is_about(source)]
-            for line in _quoted(asked.db, weights, sources, likely):
+            # What a person decided by hand is found below, with the register.
+            quotable = [source for source in sources if source.id.startswith(("git:", "doc:"))]
+            for line in _quoted(asked.db, weights, quotable, likely):
                 found.add("superseded" if line.status == "superseded" else "repository", line)
 
     def look(most: int, kinds: Collection[str], floor: float = 0.0) -> list[Hit]:

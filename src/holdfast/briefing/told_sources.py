@@ -16,6 +16,7 @@ from holdfast.memory.decisions import SessionPassages, passage_statement
 from holdfast.memory.read import known_projects
 from holdfast.memory.shared_decisions import mirror_shared
 from holdfast.memory.store import MemoryStore
+from holdfast.model.memory import Passage
 from holdfast.model.source import Source
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.machine import Machine
@@ -23,6 +24,10 @@ from holdfast.store.project import Project
 from holdfast.store.switches import switches_of
 
 _FILE = "file "  # before the name of a file among the notes
+BY_HAND = (
+    "decided"  # begins the ids of decisions of the register, which `recall` and briefs search by themselves
+)
+_WORTH_BY_HAND = 95  # percent: a person found it worth the words
 _BRANCH_DAYS = 14  # after which what was settled on a branch counts everywhere
 
 
@@ -58,8 +63,10 @@ def stamps_text(stamps: Iterator[tuple[str, str]]) -> str:
 def _files(project: Project) -> Iterator[tuple[str, Path]]:
     for name in known_projects(project):
         with contextlib.suppress(HoldfastError):
-            for path in MemoryStore(project, name).months():
-                yield path.relative_to(project.memory).as_posix(), path
+            store = MemoryStore(project, name)
+            for path in (*store.months(), store.reference_file):
+                if path.is_file():
+                    yield path.relative_to(project.memory).as_posix(), path
 
 
 def _take_in(
@@ -72,7 +79,8 @@ def _take_in(
 ) -> tuple[str, list[str]]:
     mark, name = stamp(path), shown.split("/")[1]
     try:
-        sections = MemoryStore(project, name).decisions(path).sections
+        store = MemoryStore(project, name)
+        sections = _decided_by_hand(store) if path == store.reference_file else store.decisions(path).sections
     except (HoldfastError, OSError):
         return mark, seen.get(shown, ("", []))[1]  # `doctor` reports it; what was read before stays
     ids: list[str] = []
@@ -81,7 +89,8 @@ def _take_in(
         if not section.passages:
             continue
         digest = blake2b(msgspec.json.encode(section), digest_size=8).hexdigest()
-        id = section.session or f"note {blake2b(_key(section).encode(), digest_size=6).hexdigest()}"
+        origin = BY_HAND if path == store.reference_file else "note"
+        id = section.session or f"{origin} {blake2b(_key(section).encode(), digest_size=6).hexdigest()}"
         ids.append(id)
         if known.get(id) != digest:
             fresh.append((section, id, digest))
@@ -89,6 +98,29 @@ def _take_in(
         index.put(_sources(project, name, fresh))
     index.remove(set(seen.get(shown, ("", []))[1]) - set(ids))
     return mark, ids
+
+
+def _decided_by_hand(store: MemoryStore) -> list[SessionPassages]:
+    """What a person wrote into the register. What sessions decided stands in the files of their months."""
+    return [
+        SessionPassages(
+            session="",
+            title=decision.text,
+            at=decision.at,
+            passages=(
+                Passage(
+                    text=f"{decision.text} (because {decision.rationale})"
+                    if decision.rationale
+                    else decision.text,
+                    by="user",
+                    worth=_WORTH_BY_HAND,
+                    written_id=decision.id,
+                ),
+            ),
+        )
+        for decision in store.facts().reference.decisions
+        if not decision.session and decision.by != "agent"
+    ]
 
 
 def _key(section: SessionPassages) -> str:
@@ -104,10 +136,11 @@ def _sources(project: Project, name: str, fresh: list[tuple[SessionPassages, str
         branches = (section.branch,) if section.branch else ()
         yield Source(
             id=id,
-            kind="session",
+            # A decision by itself, by hand or shared, is found like a decision record: there is no chat around it.
+            kind="session" if section.session else "document",
             at=section.at,
             title=section.title,
-            who=section.author,
+            who=section.author or ("" if section.session else "you"),
             project=main,
             branches=branches,
             everywhere_from=None if section.at is None else section.at + _BRANCH_DAYS * 86_400.0,
