@@ -198,13 +198,20 @@ def _write_branch_files(db: sqlite3.Connection, project: Project, before: Path |
 
 
 def _facts(memory: ProjectMemory, guides: str) -> Iterator[tuple[str, str, str, str, str]]:
-    """Current statements that no instruction file has: project, line, reason, words with weights, id."""
+    """Current statements that no instruction file has: project, line, reason, words with weights, id.
+
+    What a person decided by hand is in told.db (told_sources.py), where it needs no words of its own.
+    """
     statements = sorted(
         (
             said
             for said in memory.register("fact", "decision")
             if said.status == "agreed"
-            and (_is_news(said, guides) if said.kind == "fact" else not is_passing(said))
+            and (
+                _is_news(said, guides)
+                if said.kind == "fact"
+                else (said.session or said.who == "agent") and not is_passing(said)
+            )
         ),
         key=lambda said: -(said.at or 0.0),
     )[:MOST_FACTS]

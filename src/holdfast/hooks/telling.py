@@ -292,7 +292,10 @@ class Telling:
         ).fetchall()
         chosen = self._passages(rows, found, budget, heard)
         date = _date(found.at, self._now)
-        reason = f"{found.kind} {found.id[:12]}; {', '.join(found.shared[:4])}; {found.chance:.0%} likely"
+        source = f"{found.kind} {found.id[:12]}"
+        if found.kind == "document" and found.id[:4] != "doc:":
+            source = "decided by hand"  # or shared by somebody: the line says who
+        reason = f"{source}; {', '.join(found.shared[:4])}; {found.chance:.0%} likely"
         lines: list[TellingLine] = []
         for part in _packed(chosen):
             who = found.who or ("you" if found.kind == "session" else found.id[4:].partition("#")[0])

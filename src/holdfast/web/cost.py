@@ -104,7 +104,7 @@ def _figures(request: Request, entries: Sequence[LedgerEntry]) -> list[tuple[str
         ("Today", of("day")),
         ("This week", of("week")),
         ("This month", of("month")),
-        ("In all", _spent(entries)),
+        ("Total", _spent(entries)),
     ]
 
 

@@ -54,6 +54,7 @@ def show(request: Request) -> Page:
         title="Proof",
         report=report,
         made=datetime.fromtimestamp(report.made, UTC) if report else None,
+        verdict=verdict(report) if report else "",
         sentences=sentences(report) if report else [],
         cost=cost_line(report) if report else "",
         sides=_sides(report) if report else [],
@@ -76,6 +77,29 @@ def _holdout(request: Request) -> Report | None:
     if not (arms(project) or switches_of(project).holdout):
         return None
     return effect(project, session_records(project))
+
+
+def verdict(report: BacktestReport) -> str:
+    """What the comparison says, in a sentence that a newcomer understands; careful where the intervals meet."""
+    memory, other = report.memory, report.shuffled
+    if not memory.lines:
+        return "Memory would have said nothing here, so there is nothing to judge."
+    own, chance = (
+        wilson(memory.used / memory.lines, memory.lines),
+        (other.used / other.lines if other.lines else 0.0),
+    )
+    share = f"{memory.used / memory.lines:.0%} of its lines were used"
+    if own[0] > chance:
+        first = f"It helps somewhat: {share}, against {chance:.0%} if the same lines go to other sessions."
+    else:
+        first = (
+            f"No clear benefit: {share}, and {chance:.0%} would be if the same lines went to other sessions."
+        )
+    files, listed = memory.of("file"), report.rival.of("file")
+    if listed.told > files.told:
+        named = f"{listed.told} against {files.told}"
+        first += f" A plain list of recent files names more of those that were needed ({named})."
+    return first
 
 
 def _sides(report: BacktestReport) -> list[Side]:
