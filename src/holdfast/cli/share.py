@@ -31,7 +31,7 @@ OPTIONS = (
     flag("--decline", "do not propose them again", group="what"),
     flag("--list", "what is shared in this repository", group="what"),
     option("--by", default="", metavar="NAME", help="who decided (default: git's user.name)"),
-    flag("--replace", "write your words over what somebody edited"),
+    flag("--replace", "overwrite what others edited"),
     flag("--json", "what was proposed, listed or done, as JSON"),
 )
 

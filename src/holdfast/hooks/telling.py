@@ -294,7 +294,7 @@ class Telling:
         date = _date(found.at, self._now)
         source = f"{found.kind} {found.id[:12]}"
         if found.kind == "document" and found.id[:4] != "doc:":
-            source = "decided by hand"  # or shared by somebody: the line says who
+            source = "decided by hand"  # or shared by a teammate: the line says who
         reason = f"{source}; {', '.join(found.shared[:4])}; {found.chance:.0%} likely"
         lines: list[TellingLine] = []
         for part in _packed(chosen):

@@ -1,6 +1,6 @@
 """Decisions that a team shares through git: `.holdfast/decisions/<id>.md`, one file for each, reviewed like code.
 
-A file of somebody else has no effect until a person here trusts exactly its content. What is trusted is copied to
+Another person's file has no effect until a person here trusts exactly its content. What is trusted is copied to
 `projects/<name>/decisions/shared.md` in the memory, from where it is found and shown like every other decision.
 """
 
