@@ -228,6 +228,11 @@ def add(
     """Adds a lesson in a person's own words, active at once. A lesson of the same name gains the rules; with `instead`
     it keeps only these."""
     digest_of = lesson_store(machine, project).digest_of
+    for target in fingerprint:
+        if admit(machine, project, target, "a fingerprint") != target:
+            raise UsageError(
+                "a fingerprint looks like a secret", fix="Name files, folders or fields of files"
+            )
     lesson = Lesson(
         name=safe_name(name),
         description=_line(machine, project, description, "the description"),

@@ -16,6 +16,7 @@ from holdfast.flows.lessons import read_lessons
 from holdfast.flows.undo import undo
 from holdfast.memory.reference import KeptFact
 from holdfast.model.memory import FactCategory, Priority
+from holdfast.store.gate import admit
 from holdfast.web.changes import change
 from holdfast.web.contract import Changed, Fragment, Request, Route
 from holdfast.web.memory_lists import facts_of, questions_of, statements_of, steps_of
@@ -140,8 +141,13 @@ def _mute(request: Request) -> str:
     return f"{one.lesson.name} is muted {f'for {days} days' if days else 'until you unmute it'}"
 
 
+def _whole(request: Request, name: str) -> str:
+    """A field of several lines, through the gate before it is split: a private part may span them."""
+    return admit(request.here, request.project, request.form.get(name, ""), f"the field {name!r}")
+
+
 def _reword(request: Request) -> str:
-    rules = request.form.get("rules", "").splitlines()
+    rules = _whole(request, "rules").splitlines()
     (one,) = lessons.reword(
         request.here, request.project, _of(request, "name"), rules, _of(request, "description")
     )
@@ -153,9 +159,9 @@ def _add_rule(request: Request) -> str:
         request.here,
         request.project,
         _of(request, "name"),
-        request.form.get("rules", "").splitlines(),
+        _whole(request, "rules").splitlines(),
         description=_of(request, "description"),
-        fingerprint=_of(request, "fingerprint").split(),
+        fingerprint=_whole(request, "fingerprint").split(),
         personal=bool(_of(request, "personal")),
     )
     return f"{one.lesson.name} is active {'in all your projects' if one.place == 'personal' else 'here'}"
