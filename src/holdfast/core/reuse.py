@@ -88,33 +88,24 @@ def for_same_object(make: Callable[P, R]) -> Callable[P, R]:
 
 def until_changed(make: Callable[P, R]) -> Callable[P, R]:
     """For a function that reads the memory or its checkout."""
-
-    @wraps(make)
-    def reused(*given: P.args, **named: P.kwargs) -> R:
-        reuse = _reuse.get()
-        if reuse is None or named or not given:
-            return make(*given, **named)
-        key = (make, *given)
-        if key not in reuse.current:
-            reuse.current[key] = make(*given, **named)
-        result: R = reuse.current[key]
-        return result
-
-    return reused
+    return _kept_in(make, lambda reuse: reuse.current)
 
 
 def until_renewed(make: Callable[P, R]) -> Callable[P, R]:
-    """For a function over all sessions, of which it matters little whether it has seen the last few."""
+    """For a function over all sessions that may miss the last few of them."""
+    return _kept_in(make, lambda reuse: reuse.slow)
 
+
+def _kept_in(make: Callable[P, R], results_of: Callable[[Reuse], dict[Any, Any]]) -> Callable[P, R]:
     @wraps(make)
     def reused(*given: P.args, **named: P.kwargs) -> R:
         reuse = _reuse.get()
         if reuse is None or named or not given:
             return make(*given, **named)
-        key = (make, *given)
-        if key not in reuse.slow:
-            reuse.slow[key] = make(*given, **named)
-        result: R = reuse.slow[key]
+        results, key = results_of(reuse), (make, *given)
+        if key not in results:
+            results[key] = make(*given, **named)
+        result: R = results[key]
         return result
 
     return reused
