@@ -3,7 +3,7 @@
     nice python scripts/plant_faults.py [ID …] [--tests PATH …] [--page docs/research/faults.md]
 
 Takes faults from tests/faults.toml, plants one at a time in a copy of the checkout, and runs the tests that its row
-names. A fault is caught when a test fails that passes without it. Results are kept in bench/out/faults.json; `--page`
+names. A fault is caught when a test fails that passes without it. Results are kept in bench/out/planted.json; `--page`
 writes them as a table. `--check` only says which snippets no longer occur exactly once: mend these rows.
 """
 
@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TypedDict
 
 TABLE = Path("tests/faults.toml")
-RESULTS = Path("bench/out/faults.json")
+RESULTS = Path("bench/out/planted.json")
 LIMIT = 1800  # seconds for one run of tests; past it nothing is claimed, as the machine may only be busy
 NOT_COPIED = (".git", ".venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".hypothesis", "out")
 FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+(?:\[.*?\])?)(?: - .*)?$", re.MULTILINE)

@@ -66,7 +66,7 @@ def test_a_fault_is_caught_when_a_test_fails_with_it_and_missed_otherwise(tmp_pa
     assert "caught: tests/test_add.py::test_sum" in printed
     assert "missed: not caught" in printed
     assert (package / "__init__.py").read_text(encoding="utf-8") == source
-    assert set(json.loads((tmp_path / "bench/out/faults.json").read_text(encoding="utf-8"))) == {
+    assert set(json.loads((tmp_path / "bench/out/planted.json").read_text(encoding="utf-8"))) == {
         "caught",
         "missed",
     }
