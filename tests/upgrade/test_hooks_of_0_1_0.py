@@ -18,7 +18,7 @@ from tests.upgrade.hosts import HOSTS, NEXT, PROMPT, Host
 from tests.upgrade.world import CURRENT, FENCE, Machine, settings
 
 DRIVER = Path(__file__).parents[1] / "agents" / "opencode_driver.mjs"
-DECISION = "Decided: Refunds go through the ledger service"
+DECISION = "Refunds go through the ledger service"
 HANDED_OVER = "Wire the refund endpoint, then delete rates_old.py"
 
 
