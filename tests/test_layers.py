@@ -56,6 +56,7 @@ MAY_WRITE = {
     "store/project.py": "the link in the work tree",
     "store/snapshots.py": "the oldest snapshot goes",
     "transcripts/kept.py": "SQLite writes kept.db",
+    "sync/folder.py": "packs go to a drive of the user, where our locks and stages have no place",
     "trials/workspace.py": "the work tree and the home of a trial, in a temporary folder",
 }
 
