@@ -20,10 +20,10 @@ from draw_rooms import picture
 
 import holdfast
 from holdfast.cli.main import COMMANDS, help_text
-from holdfast.cli.run import parser_for
 from holdfast.core import errors
 from holdfast.core.errors import HoldfastError
 from holdfast.store.settings import OPTIONS, Option
+from holdfast.terminal.run import parser_for
 
 DOCS = Path(__file__).parents[1] / "docs"
 GENERATED = "<!-- Written by scripts/generate_docs.py; change the code and run `make docs`. -->\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.cli.main import COMMANDS
-from holdfast.cli.run import parser_for
+from holdfast.terminal.run import parser_for
 
 CLI_PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
 HEAVY = {"argparse", "sqlite3", "subprocess", "json", "re", "typing", "dataclasses", "inspect", "decimal"}

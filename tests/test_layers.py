@@ -22,7 +22,7 @@ LARGEST_ROOM = 9_000  # lines
 
 # Modules that load others by name. Everything else says what it needs in an import statement.
 LOADS_BY_NAME = {
-    "cli/run.py": "one command of the table in cli/main.py is loaded, not fifty (ADR 3)",
+    "terminal/run.py": "one command of the table in cli/main.py is loaded, not fifty (ADR 3)",
     "web/screens.py": "the first page waits for its own screen, not for ten",
     "agents/registry.py": "one or two agents of its table are loaded, not sixteen, and one host, not seven (ADR 5)",
 }
@@ -33,7 +33,7 @@ NAMES_MODULES = {*LOADS_BY_NAME, "cli/main.py", "core/processes.py"}
 MAY_WRITE = {
     "agents/entire/reader.py": "holds a checkpoint in memory, or in a private folder that it removes, to be read",
     "backtest/scratch.py": "all that a backtest writes is in its scratch folder",
-    "cli/run.py": "opens the null device in the place of a stream that was closed",
+    "terminal/run.py": "opens the null device in the place of a stream that was closed",
     "core/files.py": "the one way to write bytes",
     "core/temporary_files.py": "removes temporary files of dead writers",
     "core/patterns.py": "compiled patterns of our own, derived",

@@ -21,7 +21,6 @@ from holdfast.agents.host_contract import SCOPES, Where, Wired
 from holdfast.agents.json_config import JsonFile
 from holdfast.agents.json_hooks import with_groups, without_groups
 from holdfast.agents.registry import HOSTS
-from holdfast.cli.run import run_command
 from holdfast.core.errors import ConfigError, HoldfastError
 from holdfast.core.json_text import append, parse, remove
 from holdfast.flows.hosts import host_for, install, plan_install, plan_uninstall, uninstall, wired
@@ -29,6 +28,7 @@ from holdfast.hooks.host_protocol import CAPTURED, MOMENT
 from holdfast.hot import hook_entry
 from holdfast.store.machine import Machine
 from holdfast.store.switches import switches_of
+from holdfast.terminal.run import run_command
 
 FOREIGN = {"hooks": [{"type": "command", "command": "afplay done.aiff"}]}
 STYLES = {

@@ -13,7 +13,7 @@ from tests.command import Holdfast
 from tests.remembered import project_at, remember
 
 from holdfast.cli.main import main
-from holdfast.cli.output import counted, dollars, in_words, place, places
+from holdfast.terminal.output import counted, dollars, in_words, place, places
 
 
 def test_one_thing_is_not_said_in_the_plural() -> None:

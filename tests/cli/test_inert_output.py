@@ -21,9 +21,9 @@ from tests.command import Holdfast
 from tests.test_layers import SOURCE, tree_of
 
 from holdfast.cli.main import COMMANDS
-from holdfast.cli.run import parser_for
 from holdfast.guard.hidden_text import has_hidden
 from holdfast.guard.inert import inert
+from holdfast.terminal.run import parser_for
 
 pytestmark = pytest.mark.promise("G3")
 
@@ -40,7 +40,7 @@ NOT_RUN = {
 }
 # What is written with raw stored text would be read by nobody but us; these write no stored text.
 WRITES_ITSELF = {
-    "cli/output.py": "the one place",
+    "terminal/output.py": "the one place",
     "cli/completion.py": "a script for a shell",
     "cli/main.py": "help",
     "cli/ledger.py": "bytes of an export, made inert by ledger/export.py",
@@ -147,8 +147,9 @@ def test_no_command_prints_a_raw_control_character(hostile: Holdfast) -> None:
 
 def test_only_one_module_writes_to_standard_output() -> None:
     writing = {
-        f"cli/{path.name}"
-        for path in (SOURCE / "cli").glob("*.py")
+        f"{room}/{path.name}"
+        for room in ("cli", "terminal")
+        for path in (SOURCE / room).glob("*.py")
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Attribute) and node.attr == "write" and "sys.stdout" in ast.unparse(node)
     }

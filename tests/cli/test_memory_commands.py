@@ -23,10 +23,10 @@ from tests.memory.memory_values import LOOK_ALIKES
 from tests.patience import PATIENCE_S, wait_until
 
 import holdfast as package
-from holdfast.cli import output
 from holdfast.cli.main import main
 from holdfast.flows.notes import LONGEST
 from holdfast.store.machine import Machine
+from holdfast.terminal import output
 
 DEMO = Path(package.__file__).parent / "demo_sessions"
 PORT = "The API listens on port 8080"

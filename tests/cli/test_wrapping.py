@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.cli.output import on_screen
-from holdfast.cli.output import text_width as width
-from holdfast.cli.output import wrap_line as wrapped
+from holdfast.terminal.output import on_screen
+from holdfast.terminal.output import text_width as width
+from holdfast.terminal.output import wrap_line as wrapped
 
 WORDS = st.lists(st.text("abcdefgh`./-漢é", min_size=1, max_size=30), min_size=1, max_size=30)
 

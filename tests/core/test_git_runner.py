@@ -193,7 +193,7 @@ STARTS = {
     "hooks/rebuild.py": "this program",
     "core/bounded_process.py": "what a person configured, or a fact's command after a yes",
     "flows/lesson_sharing.py": "the person's editor",
-    "cli/pager.py": "the person's pager",
+    "terminal/pager.py": "the person's pager",
 }
 _STARTING = {"run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput"}
 _OF_OS = {"system", "popen", "posix_spawn", "posix_spawnp", "execv", "execvp", "execve", "execvpe", "spawnv"}

@@ -25,11 +25,11 @@ from tests.mcp.client import Talk, talk
 
 from holdfast.agents.registry import BY_AGENT, HOSTS
 from holdfast.cli.main import COMMANDS
-from holdfast.cli.run import parser_for
 from holdfast.flows.capture import capture
 from holdfast.hooks import host_protocol
 from holdfast.mcp.tools import TOOLS
 from holdfast.store.machine import Machine
+from holdfast.terminal.run import parser_for
 
 pytestmark = pytest.mark.promise("G1", "G5", "G6")
 

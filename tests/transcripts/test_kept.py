@@ -235,7 +235,7 @@ def test_status_offers_copies_once_and_names_what_is_about_to_go(
     holdfast("import", check=0)
     assert len(holdfast("status", "--json", check=0).json()["leaving"]) == 1
     assert "keep_transcripts" not in holdfast("status", check=0).stdout, "a pipe is nobody to ask"
-    monkeypatch.setattr("holdfast.cli.output.on_terminal", lambda: True)
+    monkeypatch.setattr("holdfast.terminal.output.on_terminal", lambda: True)
     first, second = (" ".join(holdfast("status", check=0).stdout.split()) for _ in range(2))
     assert "ount leap seconds" in first and "keep_transcripts = true" in first
     assert "keep_transcripts" not in second

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast.agents.registry import problems
-from holdfast.cli import output
 from holdfast.cli.ledger_views import day
-from holdfast.cli.options import Machine, Namespace, flag
-from holdfast.cli.output import Column, place, table_of
 from holdfast.flows.status import AgentSeen, agents_of
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag
+from holdfast.terminal.output import Column, place, table_of
 
 OPTIONS = (flag("--json", "the list as JSON"),)
 

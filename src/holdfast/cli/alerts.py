@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from holdfast.briefing.watch import Watch, alerts, live_sessions
-from holdfast.cli import output
 from holdfast.cli.memory_views import named
-from holdfast.cli.options import Machine, Namespace, flag
 from holdfast.ledger import rows as ledgers
 from holdfast.ledger.rows import Filter
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag
 
 EXIT_WITH_ALERTS = 3
 DESCRIPTION = f"""Says which sessions, running ones and those of the last week, cost or took more than nine of ten of

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from holdfast.cli import memory_views as views
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.cli.output import flat
 from holdfast.flows import questions as app
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag, option
+from holdfast.terminal.output import flat
 
 DESCRIPTION = """Closes a question, named by its id (or the beginning of it) or by its words. Asked again, in any
 session, it is answered from the record. Another answer than before counts from now on, and the earlier one is shown."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from holdfast.briefing.history import archive
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, at_least_one, flag, option
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, at_least_one, flag, option
 
 DESCRIPTION = """Moves the oldest sessions of this project's log to archive/<year-month>.md once the log is longer
 than --longest lines, until it has three fifths of that. Nothing is rewritten, and archived sessions are read and

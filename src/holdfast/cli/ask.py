@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from holdfast.cli import memory_views as views
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.cli.output import flat
 from holdfast.core.errors import StoreError
 from holdfast.flows import questions as app
 from holdfast.flows.questions import Reply
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag, option
+from holdfast.terminal.output import flat
 
 DESCRIPTION = """Answers from the record: a question that was answered before, in these or in other words, else a
 decision or a fact that says it. What is near and may not be the answer is offered as "perhaps". What nobody has

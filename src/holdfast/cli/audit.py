@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from holdfast.cli import output
-from holdfast.cli.consent import agreed
-from holdfast.cli.options import Machine, Namespace, flag
 from holdfast.core.errors import UsageError
 from holdfast.store.project import Project
+from holdfast.terminal import output
+from holdfast.terminal.consent import agreed
+from holdfast.terminal.options import Machine, Namespace, flag
 from holdfast.upkeep.audit import Audit, audit
 from holdfast.upkeep.audit_fixes import PlannedFix, apply_fixes, plan_fixes
 from holdfast.upkeep.finding import LEVELS, AuditFinding

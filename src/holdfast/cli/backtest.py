@@ -10,11 +10,11 @@ import msgspec
 
 from holdfast.backtest.last import chosen, keep, key_of, last_report
 from holdfast.backtest.report import BacktestReport, Tally, TestedSession
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.cli.output import Column, table_of
-from holdfast.cli.progress import progress_bar
 from holdfast.core.errors import NotFound, UsageError
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag, option
+from holdfast.terminal.output import Column, table_of
+from holdfast.terminal.progress import progress_bar
 
 DESCRIPTION = """Runs memory through the past of this repository: for each session that your agents recorded here, what
 holdfast would have told it, knowing only what had ended before, and what of that the session then needed. Nothing has

@@ -7,13 +7,13 @@ from statistics import fmean
 
 import msgspec
 
-from holdfast.cli import output
-from holdfast.cli.consent import agreed, require_person
-from holdfast.cli.options import Machine, Namespace
-from holdfast.cli.output import Column, Table, counted
-from holdfast.cli.progress import progress_bar
 from holdfast.flows.roi import session_records
 from holdfast.sessions.cost import cost_of_record
+from holdfast.terminal import output
+from holdfast.terminal.consent import agreed, require_person
+from holdfast.terminal.options import Machine, Namespace
+from holdfast.terminal.output import Column, Table, counted
+from holdfast.terminal.progress import progress_bar
 from holdfast.trials.clients import client_of, command_of
 from holdfast.trials.experiment import Ended, Plan, plan, require_known_cost, run
 from holdfast.trials.table import Change, Line, table_of

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.core.errors import UsageError
 from holdfast.extraction.classify import classified
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag, option
 
 DESCRIPTION = """Tells what a prompt asks for, as the prompt hook takes it: code-gen (lessons and file pointers are
 told), exploration (file pointers), qa or other (nothing). Rules over words and shape, no model, nothing is stored;

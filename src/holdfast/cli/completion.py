@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from holdfast.cli.options import Machine, Namespace, option
+from holdfast.terminal.options import Machine, Namespace, option
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
 DESCRIPTION = "Prints the completion script for your shell."

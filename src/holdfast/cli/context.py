@@ -7,12 +7,12 @@ import select
 import shutil
 import sys
 
-from holdfast.cli import output
 from holdfast.cli.context_quick import REST_S, look_again
-from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.core.errors import UsageError
 from holdfast.knowledge import context_view
 from holdfast.knowledge.live_context import ContextLook, LiveContext, News
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag, option
 
 DESCRIPTION = """Shows what holds in this directory now: date, environment, git, the instructions that agents are given
 by files, what is known of the repository, what agents noted for themselves. A line for each source; then

@@ -7,10 +7,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag, limit, moment_from, option, since
-from holdfast.cli.output import Column, Table, counted, dollars, percent, table_of
-from holdfast.cli.progress import progress_bar
 from holdfast.core.wording import amount
 from holdfast.flows.count_usage import UsageCounter
 from holdfast.hooks.hook import switched_off
@@ -31,6 +27,10 @@ from holdfast.ledger.usage_periods import (
     total_of,
 )
 from holdfast.sessions.usage_gaps import in_words
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag, limit, moment_from, option, since
+from holdfast.terminal.output import Column, Table, counted, dollars, percent, table_of
+from holdfast.terminal.progress import progress_bar
 
 SHOWN = 20
 _TOTAL = "Total"

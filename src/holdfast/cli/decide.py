@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from holdfast.cli import memory_views as views
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag, limit, newest, option
-from holdfast.cli.output import flat
 from holdfast.core.errors import UsageError
 from holdfast.flows import questions as app
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag, limit, newest, option
+from holdfast.terminal.output import flat
 
 DESCRIPTION = """Keeps a decision with its reason in the register of reference.md, so that later sessions follow it and
 do not settle it again. The same decision in other words is kept once; one that contradicts an earlier decision is

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag
 from holdfast.core.errors import CopiedProject
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag
 from holdfast.upkeep.clock_checks import clamped_rows
 from holdfast.upkeep.doctor import examine, repair
 from holdfast.upkeep.memories import copied_here

@@ -6,9 +6,9 @@ import os
 
 import msgspec
 
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag
-from holdfast.cli.output import Column, table_of
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag
+from holdfast.terminal.output import Column, table_of
 from holdfast.upkeep.disk_use import MB, Room, plan_prune, rooms
 
 DESCRIPTION = """Shows what ~/.holdfast takes on disk, the largest first: memory (what people read), versions (for

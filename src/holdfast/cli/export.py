@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from holdfast import __version__
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.flows.portability import export
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag, option
 
 DESCRIPTION = """Writes all that is remembered of this project into one archive: ledger, state, log, facts, questions,
 archive, versions and records. holdfast restore brings it back, here or on another machine. The archive is a

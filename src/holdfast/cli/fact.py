@@ -8,9 +8,13 @@ import sys
 from typing import Any
 
 from holdfast.cli import memory_views as views
-from holdfast.cli import output
-from holdfast.cli.consent import agreed
-from holdfast.cli.options import (
+from holdfast.flows import facts as app
+from holdfast.guard.hidden_text import visible
+from holdfast.memory.reference import KeptFact
+from holdfast.model.memory import Fact, FactCategory
+from holdfast.terminal import output
+from holdfast.terminal.consent import agreed
+from holdfast.terminal.options import (
     SUPPRESS,
     Machine,
     Namespace,
@@ -22,11 +26,7 @@ from holdfast.cli.options import (
     of_verb,
     option,
 )
-from holdfast.cli.output import flat
-from holdfast.flows import facts as app
-from holdfast.guard.hidden_text import visible
-from holdfast.memory.reference import KeptFact
-from holdfast.model.memory import Fact, FactCategory
+from holdfast.terminal.output import flat
 
 DESCRIPTION = """Facts that were verified, each with its evidence: nothing is kept without. The same fact in other
 words is kept once; one that contradicts another is kept beside it and said. ID may be the beginning of an id."""

@@ -10,9 +10,9 @@ import io
 from contextlib import redirect_stdout
 from secrets import token_hex
 
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, option
 from holdfast.core.errors import UsageError
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, option
 
 READS = ("resume", "ledger", "lessons", "why")
 DESCRIPTION = f"""Runs one of {", ".join(READS)} and prints what it says as notes for an agent: data between two marks,
@@ -24,8 +24,8 @@ OPTIONS = (option("words", nargs=argparse.REMAINDER, metavar="COMMAND …", help
 
 def run(options: Namespace, machine: Machine) -> int:
     from holdfast.cli.main import COMMANDS
-    from holdfast.cli.run import run_command
     from holdfast.core.fence import wrap
+    from holdfast.terminal.run import run_command
 
     name, *words = options.words or [""]
     if name not in READS:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.cli import output
-from holdfast.cli.consent import agreed
-from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.cli.output import Column, Table, place
 from holdfast.flows import forget as app
+from holdfast.terminal import output
+from holdfast.terminal.consent import agreed
+from holdfast.terminal.options import Machine, Namespace, flag, option
+from holdfast.terminal.output import Column, Table, place
 
 DESCRIPTION = """Removes sessions, facts or words from every file of this project's memory: ledger, log, archive,
 facts, questions, lessons, state, versions, and what was captured. It does not come back with a later import.

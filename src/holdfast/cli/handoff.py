@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 
 from holdfast.briefing.recovery import hand_over, handed_over, take_back
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.flows.refresh import refresh
 from holdfast.model.memory import Owner
 from holdfast.store.line_grammar import render_minute
 from holdfast.store.project import branch_of
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag, option
 
 DESCRIPTION = """Writes down what is next on this branch, a step per line. The next session is told these words
 first, before what holdfast derives from sessions. A new handoff takes the place of the last one on its branch;

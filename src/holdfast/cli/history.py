@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.cli import output
 from holdfast.cli.ledger_views import day
-from holdfast.cli.options import Machine, Namespace, at_least_one, flag, limit, option
-from holdfast.cli.output import Column, plural, table_of
 from holdfast.flows.undo import FileChange, FileVersions, change_and_diff, changes_of, files_with_versions
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, at_least_one, flag, limit, option
+from holdfast.terminal.output import Column, plural, table_of
 
 SHOWN = 20
 DESCRIPTION = """Every file that changes keeps its last 50 versions: current.md, style.md, reference.md and

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 
 from holdfast.briefing.prepare import prepare
-from holdfast.cli import output
-from holdfast.cli.consent import agreed, require_person
-from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.cli.output import counted
 from holdfast.core.errors import UsageError
 from holdfast.flows.holdout import arms, checked_share, now_text, sessions_needed
 from holdfast.flows.roi import session_records
 from holdfast.hooks.holdout import DRAWN
 from holdfast.store.project import Project
 from holdfast.store.switches import LEAST_HELD, MOST_HELD, Holdout, hold_out, switches_of
+from holdfast.terminal import output
+from holdfast.terminal.consent import agreed, require_person
+from holdfast.terminal.options import Machine, Namespace, flag, option
+from holdfast.terminal.output import counted
 
 DESCRIPTION = """Measures what memory is worth on your own work: a random share of new sessions gets nothing injected,
 and `holdfast roi` compares them with the others. Sessions in the holdout are captured as always, and an agent may

@@ -5,7 +5,7 @@ Installed hooks run `hot/hook_entry.py` instead, which is the same without the t
 
 from __future__ import annotations
 
-from holdfast.cli.options import Machine, Namespace, option
+from holdfast.terminal.options import Machine, Namespace, option
 
 DESCRIPTION = """Answers one event of an agent's host: reads the event as JSON from standard input and prints what
 the host expects, or nothing. It always ends with exit code 0, so that no session is ever held up by it."""

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.cli.output import counted, place
-from holdfast.cli.progress import progress_bar
 from holdfast.core.errors import UsageError
 from holdfast.flows.import_all import import_everything
 from holdfast.flows.import_sessions import ImportReport, Progress, import_into, import_kept
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag, option
+from holdfast.terminal.output import counted, place
+from holdfast.terminal.progress import progress_bar
 
 DESCRIPTION = """Reads the sessions that coding agents recorded and writes one ledger row for each.
 Without PATH it finds this project's sessions in the agents' own folders; with PATH it takes the named files

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from holdfast.briefing.index import Indexed, update_index
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag
 
 DESCRIPTION = """Brings the index of this project up to date. Searching does that by itself; this is for
 afterwards, and --rebuild for an index that you do not trust: it is derived, and gives the same answers again."""

@@ -11,19 +11,19 @@ from msgspec import Struct
 
 from holdfast.agents.host_contract import SCOPES
 from holdfast.agents.registry import HOSTS
-from holdfast.cli import output
-from holdfast.cli.consent import agreed
 from holdfast.cli.export import amount
 from holdfast.cli.import_ import import_progress, report_as_json
 from holdfast.cli.install import as_json, changes_of, planned
 from holdfast.cli.memory_views import date
-from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.cli.output import counted, place, short_duration
 from holdfast.core.errors import UsageError
 from holdfast.flows.find_transcripts import SessionSource, TranscriptSearch
 from holdfast.flows.hosts import Plan, agents_here, hooked, host_for, plan_install, rewire
 from holdfast.flows.import_sessions import ImportReport, import_sources, recorded_here, unread
 from holdfast.store.project import Project
+from holdfast.terminal import output
+from holdfast.terminal.consent import agreed
+from holdfast.terminal.options import Machine, Namespace, flag, option
+from holdfast.terminal.output import counted, place, short_duration
 from holdfast.upkeep.memories import Joining, join, plan_join, separate
 from holdfast.upkeep.set_up import SetUp, begin
 

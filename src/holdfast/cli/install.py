@@ -7,11 +7,11 @@ from functools import partial
 
 from holdfast.agents.host_contract import SCOPES, Change
 from holdfast.agents.registry import HOSTS
-from holdfast.cli import output
-from holdfast.cli.consent import agreed
-from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.flows.hosts import Plan, agents_here, host_for, install, plan_install, takes_commands
+from holdfast.terminal import output
+from holdfast.terminal.consent import agreed
+from holdfast.terminal.options import Machine, Namespace, flag, option
 
 DESCRIPTION = """Lets an agent's sessions be remembered and told: writes holdfast's hooks and tools into the agent's own
 configuration and enables this project. Without an agent, all that are found on this machine. The change is shown

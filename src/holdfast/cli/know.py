@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from holdfast.cli import output
 from holdfast.cli.memory_views import iso
-from holdfast.cli.options import SUPPRESS, Machine, Namespace, Verb, flag, option
-from holdfast.cli.output import Column, Table, counted, on_screen, table_of
-from holdfast.cli.progress import progress_bar
 from holdfast.core.errors import UsageError
 from holdfast.core.session_id import short_session
 from holdfast.flows.repo_scan import RepositoryLook, look
 from holdfast.model.knowledge import Convention, Items, Knowledge, usefulness
+from holdfast.terminal import output
+from holdfast.terminal.options import SUPPRESS, Machine, Namespace, Verb, flag, option
+from holdfast.terminal.output import Column, Table, counted, on_screen, table_of
+from holdfast.terminal.progress import progress_bar
 
 if TYPE_CHECKING:
     from holdfast.knowledge.scan import Progress

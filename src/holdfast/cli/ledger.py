@@ -8,8 +8,12 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 from holdfast.cli import ledger_views as views
-from holdfast.cli import output
-from holdfast.cli.options import (
+from holdfast.core.errors import UsageError
+from holdfast.ledger import rows as app
+from holdfast.ledger.cells import parse_duration
+from holdfast.model.ledger import Complexity, FailureReason, Kind, LedgerEntry, Outcome, Tokens
+from holdfast.terminal import output
+from holdfast.terminal.options import (
     Machine,
     Namespace,
     Verb,
@@ -21,11 +25,7 @@ from holdfast.cli.options import (
     option,
     since,
 )
-from holdfast.cli.output import EMPTY, NONE_CHOSEN, plural
-from holdfast.core.errors import UsageError
-from holdfast.ledger import rows as app
-from holdfast.ledger.cells import parse_duration
-from holdfast.model.ledger import Complexity, FailureReason, Kind, LedgerEntry, Outcome, Tokens
+from holdfast.terminal.output import EMPTY, NONE_CHOSEN, plural
 
 DESCRIPTION = (
     "One row per session of any agent: what was tried, by which model, at what cost, and how it ended."

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from holdfast.cli import output
-from holdfast.cli.output import (
+from holdfast.ledger.tally import figures_of, groups_of, maturity
+from holdfast.terminal import output
+from holdfast.terminal.output import (
     EMPTY,
     Column,
     Table,
@@ -17,7 +18,6 @@ from holdfast.cli.output import (
     short_model,
     table_of,
 )
-from holdfast.ledger.tally import figures_of, groups_of, maturity
 
 TYPE_CHECKING = False  # the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ import os
 import stat
 import sys
 
-from holdfast.cli import output
 from holdfast.cli.ledger_figures import show_columns
 from holdfast.core import place
 from holdfast.core.errors import HoldfastError
 from holdfast.ledger.columns import FIGURES, counted, joined, read_columns
 from holdfast.ledger.tally import FIELD_OF
+from holdfast.terminal import output
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
@@ -43,7 +43,7 @@ def print_stats(words: list[str]) -> int | None:
         gc.enable()
         return None
     except KeyboardInterrupt:
-        from holdfast.cli.run import interrupted
+        from holdfast.terminal.run import interrupted
 
         return interrupted()
     for stream in (sys.stdout, sys.stderr):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.cli import output
-from holdfast.cli.output import counted, decimal, dollars, percent, plural, short_model
 from holdfast.guard.inert import inert
 from holdfast.ledger.report import FEWEST, LedgerReport, Month, Pairing, report_of
 from holdfast.ledger.stats import Rate
 from holdfast.ledger.tally import UNKNOWN
 from holdfast.model.ledger import LedgerEntry
+from holdfast.terminal import output
+from holdfast.terminal.output import counted, decimal, dollars, percent, plural, short_model
 
 BAR = 24
 MOST_NAMED = 36  # letters of a name, so that its figures fit beside it

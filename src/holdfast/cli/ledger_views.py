@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from holdfast.cli import output
-from holdfast.cli.output import (
+from holdfast.core.session_id import short_session
+from holdfast.core.wording import day as day
+from holdfast.ledger.cells import render_duration, render_time
+from holdfast.model.ledger import LedgerEntry
+from holdfast.model.origin import Origin, origin_text
+from holdfast.terminal import output
+from holdfast.terminal.output import (
     Column,
     Table,
     cut,
@@ -17,11 +22,6 @@ from holdfast.cli.output import (
     short_model,
     table_of,
 )
-from holdfast.core.session_id import short_session
-from holdfast.core.wording import day as day
-from holdfast.ledger.cells import render_duration, render_time
-from holdfast.model.ledger import LedgerEntry
-from holdfast.model.origin import Origin, origin_text
 
 if TYPE_CHECKING:
     from holdfast.model.events import DistilledSession

@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.cli import lesson_views as views
-from holdfast.cli import output
-from holdfast.cli.options import SUPPRESS, Machine, Namespace, Verb, at_least_one, flag, of_verb, option
-from holdfast.cli.output import flat, plural
 from holdfast.core.errors import UsageError
 from holdfast.flows import lesson_sharing as sharing
 from holdfast.flows import lessons as app
@@ -18,6 +15,9 @@ from holdfast.lessons.markdown import KINDS
 from holdfast.lessons.proposals import Place
 from holdfast.lessons.states import LessonStatus, pays
 from holdfast.store.project import Project
+from holdfast.terminal import output
+from holdfast.terminal.options import SUPPRESS, Machine, Namespace, Verb, at_least_one, flag, of_verb, option
+from holdfast.terminal.output import flat, plural
 
 DESCRIPTION = """Lessons: rules that sessions taught, each with the sessions it was seen in. A candidate becomes active
 when you promote it, a week after you were first shown it unless you reject it, or once it was seen in two sessions.

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from holdfast.cli import consent, output
 from holdfast.cli import lesson_views as views
-from holdfast.cli.consent import agreed, require_person
 from holdfast.cli.import_ import import_progress
-from holdfast.cli.options import Machine, Namespace
-from holdfast.cli.output import Column, flat, plural, table_of
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.extraction import extract_lessons as extraction
 from holdfast.flows import lesson_sharing as sharing
@@ -18,6 +14,10 @@ from holdfast.flows import lesson_upkeep as upkeep
 from holdfast.flows import lessons as app
 from holdfast.lessons.states import LessonStatus
 from holdfast.store.project import Project
+from holdfast.terminal import consent, output
+from holdfast.terminal.consent import agreed, require_person
+from holdfast.terminal.options import Machine, Namespace
+from holdfast.terminal.output import Column, flat, plural, table_of
 
 _KEYS = "p promote · r reject · m mute · s skip · e edit · g share in git · q quit"
 _DONE = {"p": "promoted", "r": "rejected", "m": "muted", "s": "skipped", "g": "shared"}

@@ -8,12 +8,12 @@ import contextlib
 import msgspec
 
 from holdfast.briefing.history import entry_of, logged
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag, limit, moment_from, option, since
 from holdfast.core.patterns import lazy_regex
 from holdfast.ledger.rows import session_titles
 from holdfast.memory.log import render_entry
 from holdfast.model.memory import LogEntry
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag, limit, moment_from, option, since
 
 DESCRIPTION = """Shows the log of this project, archived sessions included, newest last. It is markdown in
 .holdfast/local/projects/<name>/log.md; holdfast only ever adds to it."""

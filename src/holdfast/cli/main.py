@@ -107,7 +107,7 @@ def help_text() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command in `arguments`, by default the process's own; returns the exit code."""
     if sys.stdout is None or sys.stderr is None:
-        from holdfast.cli.run import open_missing
+        from holdfast.terminal.run import open_missing
 
         open_missing()
     try:
@@ -124,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write("holdfast: interrupted before anything was done.\n")
         return 130
     except OSError as error:
-        from holdfast.cli.run import give_up, is_ours
+        from holdfast.terminal.run import give_up, is_ours
 
         if not is_ours(error):
             raise
@@ -133,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _main(words: list[str]) -> int:
     if "_ARGCOMPLETE" in os.environ:
-        from holdfast.cli.run import complete
+        from holdfast.terminal.run import complete
 
         complete(COMMANDS)
     if words[:1] == ["help"] and len(words) > 1:
@@ -191,7 +191,7 @@ def _run(name: str, words: list[str]) -> int:
 
         if (code := print_stats(words[1:])) is not None:
             return code
-    from holdfast.cli.run import run_command
+    from holdfast.terminal.run import run_command
 
     return run_command(name, *COMMANDS[name], words)
 

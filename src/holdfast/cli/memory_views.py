@@ -6,9 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from holdfast.cli import output
 from holdfast.cli.ledger_views import day
-from holdfast.cli.output import Column, Table, cut, flat, table_of
 from holdfast.core.session_id import short_session
 from holdfast.memory.merge import Contradiction
 from holdfast.memory.reference import KeptFact
@@ -17,6 +15,8 @@ from holdfast.model.origin import Origin, origin_text
 from holdfast.model.statement import Statement
 from holdfast.store.machine import Machine
 from holdfast.store.origins import Origins
+from holdfast.terminal import output
+from holdfast.terminal.output import Column, Table, cut, flat, table_of
 
 Contradictions = Sequence[Contradiction[Fact]] | Sequence[Contradiction[Decision]]
 

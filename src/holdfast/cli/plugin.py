@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from holdfast.agents.registry import PLUGINS
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.flows.plugins import Made, make
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag, option
 
 DESCRIPTION = """Makes a plugin for an agent, for those who would rather add a plugin than have their settings changed:
 hooks, tools, the commands /holdfast:resume, :ledger, :handoff, :lessons, :why and :wrong, and a skill that tells the

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from holdfast.cli.output import on_screen
 from holdfast.hooks.resume import told
+from holdfast.terminal.output import on_screen
 
 
 def print_resume(words: list[str]) -> bool:

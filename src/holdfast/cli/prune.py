@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from holdfast import __version__
-from holdfast.cli import output
 from holdfast.cli.du import OVER, size_text
-from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.cli.output import Column, table_of
 from holdfast.core.errors import UsageError
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag, option
+from holdfast.terminal.output import Column, table_of
 from holdfast.upkeep.disk_use import MB, plan_prune, prune, rooms
 from holdfast.upkeep.memories import plan_removal, remove_orphan
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from holdfast.briefing.recall import BUDGET, Briefing, recall, recall_as_prompt
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.cli.output import counted, in_words, places
 from holdfast.core.errors import UsageError
 from holdfast.search.periods import period_in
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag, option
+from holdfast.terminal.output import counted, in_words, places
 
 DESCRIPTION = """Tells what memory has for a task. First what was decided and found about it, as the prompt hook tells
 it; where less speaks for it than the hook needs, the reason says "weak evidence". Then facts, decisions, dead ends,

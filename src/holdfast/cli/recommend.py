@@ -6,11 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from holdfast.cli import output
 from holdfast.cli.ledger_figures import interval
 from holdfast.cli.ledger_views import LEAST_TITLE, as_json, day
-from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.cli.output import Column, Table, dollars, minutes, percent, plural, short_model, table_of
 from holdfast.core.errors import UsageError
 from holdfast.core.session_id import short_session
 from holdfast.flows.advise import advise
@@ -19,6 +16,9 @@ from holdfast.ledger.recommend import OBJECTIVES, Recommendation
 from holdfast.ledger.rows import Filter
 from holdfast.ledger.similar import ModelEstimate
 from holdfast.model.ledger import LedgerEntry
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag, option
+from holdfast.terminal.output import Column, Table, dollars, minutes, percent, plural, short_model, table_of
 
 MOST_SHOWN = 5
 DESCRIPTION = """Says which of the models used here to take for a goal: how often each fails at such work once the

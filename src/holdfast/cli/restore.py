@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from holdfast import __version__
-from holdfast.cli import output
-from holdfast.cli.consent import agreed, require_person
 from holdfast.cli.export import amount
-from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.cli.trust import show_received
 from holdfast.flows.portability import Mode, Restored, restore
+from holdfast.terminal import output
+from holdfast.terminal.consent import agreed, require_person
+from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.upkeep.archives import Received, keep_apart, needs_trust, restore_trusted
 
 DESCRIPTION = """Takes in an archive that holdfast export wrote. The whole archive is checked before anything is

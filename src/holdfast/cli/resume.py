@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from holdfast.briefing.recovery import BUDGET, recovery
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.core.tokens import count_tokens
 from holdfast.store.project import Project
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag, option
 
 DESCRIPTION = """Prints what a new session needs to go on here: what is next on this branch, what keeps failing,
 open questions, to-dos, what was done last. It is the digest of .holdfast/local/current.md, most useful lines

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag, moment_from, since
-from holdfast.cli.output import EMPTY, counted
 from holdfast.core.errors import HoldfastError
 from holdfast.flows.roi import roi
 from holdfast.ledger.holdout import Effect, Report
@@ -15,6 +12,9 @@ from holdfast.ledger.rows import read_ledger, rows
 from holdfast.ledger.stats import FEWEST_FOR_DIFFERENCE as FEWEST
 from holdfast.ledger.stats import RATE_SHIFT, SHIFT, Difference, Figure, Spread
 from holdfast.store.project import Project
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag, moment_from, since
+from holdfast.terminal.output import EMPTY, counted
 
 DESCRIPTION = """What memory saved, counted: sessions with and without it, what it cost, what is kept, which questions
 and dead ends came up again. Every figure says over how many it was counted, and with --how in which way; nothing is

@@ -6,9 +6,6 @@ from collections.abc import Sequence
 
 from holdfast.briefing.brief import BUDGET, LEAST_BUDGET, brief
 from holdfast.briefing.search import KINDS, project_names, search
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, at_least_one, flag, moment_from, option, since
-from holdfast.cli.output import place
 from holdfast.core.errors import UsageError
 from holdfast.core.session_id import short_session
 from holdfast.core.wording import cut_around
@@ -16,6 +13,9 @@ from holdfast.ledger.rows import session_titles
 from holdfast.model.origin import origin_text
 from holdfast.model.search import Hit
 from holdfast.search.periods import period_in
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, at_least_one, flag, moment_from, option, since
+from holdfast.terminal.output import place
 
 DESCRIPTION = """Searches the state, history, facts, questions, lessons, knowledge and ledger of this project, by words
 and by meaning. The index follows the files by itself; what you edit by hand is found at once. Where nothing fits the

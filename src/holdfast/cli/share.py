@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.cli import consent, output
-from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.cli.output import counted, flat
 from holdfast.core.errors import UsageError
 from holdfast.flows import decision_sharing as sharing
 from holdfast.memory.shared_decisions import SharedFile, shared_files
 from holdfast.model.statement import Statement
 from holdfast.store.project import Project
+from holdfast.terminal import consent, output
+from holdfast.terminal.options import Machine, Namespace, flag, option
+from holdfast.terminal.output import counted, flat
 
 DESCRIPTION = """Shares decisions with your team through git. Each becomes a file .holdfast/decisions/ID.md with its
 reason and the ways that were turned down; it is staged, you commit it, and others review it like code. In their

@@ -8,14 +8,14 @@ from itertools import chain, dropwhile
 
 import msgspec
 
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.cli.pager import page_through, width
 from holdfast.core.errors import NotFound, UsageError
 from holdfast.guard.hidden_text import visible
 from holdfast.sessions.lookup import title_of_record
 from holdfast.store.gate import gate
 from holdfast.store.project import Project
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag, option
+from holdfast.terminal.pager import page_through, width
 from holdfast.transcripts.as_text import TextPage
 from holdfast.transcripts.find import Recorded, find_session
 from holdfast.transcripts.scenes import heading, scenes_of

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from holdfast.cli import output
 from holdfast.cli.ledger_views import as_json, day
-from holdfast.cli.options import Machine, Namespace, flag, limit, option
-from holdfast.cli.output import EMPTY, Column, dollars, short_model, table_of
 from holdfast.core.errors import UsageError
 from holdfast.core.session_id import short_session
 from holdfast.flows.advise import like
 from holdfast.ledger import rows as ledgers
 from holdfast.ledger.rows import Filter
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag, limit, option
+from holdfast.terminal.output import EMPTY, Column, dollars, short_model, table_of
 
 DESCRIPTION = """Shows past sessions whose goal was like this one, the most alike first: with which model, at what cost,
 how they ended and what failed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.cli.options import Machine, Namespace
+from holdfast.terminal.options import Machine, Namespace
 
 DESCRIPTION = """Reads what Claude Code gives its status line as JSON from standard input and prints one line: what is
 open in this project, how many lines the session was told, what it costs so far and under what nine of ten of its like

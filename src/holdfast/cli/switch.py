@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from holdfast.briefing.prepare import prepare
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, flag
 from holdfast.store.switches import switch
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, flag
 
 DESCRIPTION = """Switches hooks off (or on again) in the current directory and everything below it.
 --capture is what is remembered of sessions, --inject what they are told; without either, both.

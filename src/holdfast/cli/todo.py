@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from holdfast.cli import memory_views as views
-from holdfast.cli import output
-from holdfast.cli.options import SUPPRESS, Machine, Namespace, Verb, flag, limit, of_verb, option
-from holdfast.cli.output import flat
 from holdfast.flows import todos as app
 from holdfast.ledger.rows import session_titles
+from holdfast.terminal import output
+from holdfast.terminal.options import SUPPRESS, Machine, Namespace, Verb, flag, limit, of_verb, option
+from holdfast.terminal.output import flat
 
 DESCRIPTION = """To-dos of this repository, in current.md, which every new session reads. What sessions left open comes
 there by itself; what you add stays until you say that it is done. Boxes that you write into the file

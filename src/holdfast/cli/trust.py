@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast import __version__
-from holdfast.cli import lesson_views, lessons_verbs, output
-from holdfast.cli.consent import agreed, require_person
+from holdfast.cli import lesson_views, lessons_verbs
 from holdfast.cli.export import amount
-from holdfast.cli.options import Machine, Namespace, flag, option
-from holdfast.cli.output import counted, flat
 from holdfast.cli.share import shared_as_json
 from holdfast.core.errors import NotFound, UsageError
 from holdfast.core.patterns import lazy_regex
@@ -18,6 +15,10 @@ from holdfast.flows import lesson_sharing as sharing
 from holdfast.guard.hidden_text import visible
 from holdfast.memory.shared_decisions import SharedFile
 from holdfast.store.project import Project
+from holdfast.terminal import output
+from holdfast.terminal.consent import agreed, require_person
+from holdfast.terminal.options import Machine, Namespace, flag, option
+from holdfast.terminal.output import counted, flat
 from holdfast.upkeep.archives import Received, accept, drop, find_waiting, waiting
 
 DESCRIPTION = """Lists what came from elsewhere and waits: archives of other machines, and lessons and decisions that

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from holdfast.cli import output
-from holdfast.cli.options import Machine, Namespace, count, flag, option
 from holdfast.core.errors import UsageError
+from holdfast.terminal import output
+from holdfast.terminal.options import Machine, Namespace, count, flag, option
 
 DESCRIPTION = """Shows everything that holdfast knows as a page in your browser: sessions and what memory told each of
 them, decisions, facts and rules, cost, search. It listens on this machine only, at an address that works once and for

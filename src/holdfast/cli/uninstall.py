@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from holdfast import __version__
 from holdfast.agents.host_contract import SCOPES
 from holdfast.agents.registry import HOSTS, hosts
-from holdfast.cli import output
-from holdfast.cli.consent import agreed
 from holdfast.cli.export import amount
 from holdfast.cli.install import as_json, planned, show_all
-from holdfast.cli.options import Machine, Namespace, flag, option
 from holdfast.core.errors import UsageError
 from holdfast.flows.hosts import Plan, host_for, plan_uninstall, still_wired, uninstall
 from holdfast.flows.plugins import made_before
 from holdfast.flows.portability import Purged, plan_purge, purge
+from holdfast.terminal import output
+from holdfast.terminal.consent import agreed
+from holdfast.terminal.options import Machine, Namespace, flag, option
 
 DESCRIPTION = """Takes holdfast's hooks out of an agent's configuration. A file that nobody changed since becomes
 what it was before, to the byte; from any other only our entries are removed. Memory stays where it is, unless you

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from holdfast.core.errors import NotFound, UsageError
 from holdfast.store.machine import Machine
+from holdfast.terminal.options import option
 
 DESCRIPTION = """Speaks the Model Context Protocol over standard input and output: an agent's host starts it in a
 project's directory and it ends with that host. Tools to recall, search, open, remember, ask, hand over, correct and
@@ -17,12 +18,9 @@ EXAMPLES = """examples:
   codex mcp add holdfast -- holdfast mcp"""
 
 
-# As `option` of cli/options.py makes it, which this room cannot import.
 OPTIONS = (
-    (
-        ("--project",),
-        {"metavar": "DIR", "help": "the project's directory, for hosts that start servers elsewhere"},
-        "",
+    option(
+        "--project", metavar="DIR", help="the project's directory, for hosts that start servers elsewhere"
     ),
 )
 

@@ -13,11 +13,11 @@ from importlib import import_module
 from types import ModuleType
 from typing import NoReturn
 
-from holdfast.cli.options import declare
-from holdfast.cli.output import flat, note, wrap_line
 from holdfast.core.errors import HoldfastError, StoreError, UsageError
 from holdfast.core.patterns import lazy_regex
 from holdfast.store.machine import Machine
+from holdfast.terminal.options import declare
+from holdfast.terminal.output import flat, note, wrap_line
 
 INTERRUPTED = 130
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF, errno.EFBIG)
@@ -40,7 +40,7 @@ def is_ours(error: BaseException) -> bool:
         isinstance(error, OSError)
         and error.filename is None
         and error.errno in _UNWRITABLE
-        and _raised_in(error).startswith(("holdfast.cli", "rich.", "argparse"))
+        and _raised_in(error).startswith(("holdfast.cli", "holdfast.terminal", "rich.", "argparse"))
     )
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable
 
-from holdfast.cli import output
+from holdfast.terminal import output
 
 USUAL = 100  # columns where there is no terminal
 WIDEST = 120  # columns: longer lines are hard to read
