@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.agents.builders import CWD, Read, digest_of, grown, plain, read
 from tests.agents.samples_files import ANSWER, COMMAND, EDITED, PROMPT
 
-from holdfast.agents.contract import Importer
+from holdfast.agent_kit.contract import Importer
 from holdfast.model.events import AgentTurn, Began, ToolCall, ToolResult, UserTurn
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
+from holdfast.agent_kit.contract import Importer, Warned
 from holdfast.agents.claude_code.reader import ClaudeCode
 from holdfast.agents.codex.reader import Codex
-from holdfast.agents.contract import Importer, Warned
 from holdfast.model.events import DistilledSession, Event
 from holdfast.sessions.digest import Digest
 from holdfast.sessions.reducer import Reducer

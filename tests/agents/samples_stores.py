@@ -18,7 +18,7 @@ from typing import Any
 
 from tests.agents.builders import CWD, SESSION, START, ClaudeFile, Read, Registry, stamp
 
-from holdfast.agents.contract import Importer
+from holdfast.agent_kit.contract import Importer
 
 Json = dict[str, Any]
 

@@ -16,10 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import holdfast.hot as hot
+from holdfast.agent_kit.host_contract import SCOPES, Where, Wired
+from holdfast.agent_kit.json_config import JsonFile
+from holdfast.agent_kit.json_hooks import with_groups, without_groups
 from holdfast.agents.claude_code.host import TIMEOUTS, ClaudeCode
-from holdfast.agents.host_contract import SCOPES, Where, Wired
-from holdfast.agents.json_config import JsonFile
-from holdfast.agents.json_hooks import with_groups, without_groups
 from holdfast.agents.registry import HOSTS
 from holdfast.core.errors import ConfigError, HoldfastError
 from holdfast.core.json_text import append, parse, remove

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from tests.command import Holdfast
 
+from holdfast.agent_kit.host_contract import Scope, Where
 from holdfast.agents.codex.host import HOST, MATCHERS, TIMEOUTS, TRUST
-from holdfast.agents.host_contract import Scope, Where
 from holdfast.core.errors import ConfigError
 from holdfast.flows.hosts import install, plan_install, plan_uninstall, uninstall, wired
 from holdfast.store.machine import Machine

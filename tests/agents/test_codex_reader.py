@@ -645,7 +645,7 @@ def test_other_content_is_not_recognised(head: bytes) -> None:
 @pytest.mark.promise("F4")
 @pytest.mark.parametrize("status", [["x"], {"a": 1}, 5, None])
 def test_a_plan_whose_status_is_no_word_is_read_as_pending(tmp_path: Path, status: object) -> None:
-    from holdfast.agents.loose import todo_items
+    from holdfast.agent_kit.loose import todo_items
 
     assert [item.status for item in todo_items([{"step": "write it", "status": status}])] == ["pending"]
     assert [item.status for item in todo_items([{"content": "write it", "status": status}])] in (

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.agent_kit.host_contract import Scope, Where
 from holdfast.agents.copilot.host import HOST, TIMEOUTS
-from holdfast.agents.host_contract import Scope, Where
 from holdfast.core.errors import ConfigError
 from holdfast.flows.hosts import install, plan_install, plan_uninstall, uninstall, wired
 from holdfast.store.machine import Machine

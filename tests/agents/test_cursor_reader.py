@@ -167,7 +167,7 @@ def test_a_database_that_cannot_be_read_is_one_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = cursor_database(tmp_path)
-    monkeypatch.setattr("holdfast.agents.sqlite_source.WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("holdfast.agent_kit.sqlite_source.WAIT_SECONDS", 0.05)
     with closing(sqlite3.connect(path, isolation_level=None)) as writer:
         writer.execute("BEGIN EXCLUSIVE")
         [glance] = Cursor().sessions(path, path.read_bytes())

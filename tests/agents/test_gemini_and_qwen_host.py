@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.agents.host_contract import Where
+from holdfast.agent_kit.host_contract import Where
 from holdfast.core.errors import ConfigError
 from holdfast.core.json_text import parse
 from holdfast.flows.hosts import host_for, install, plan_install, plan_uninstall, uninstall

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from tests.command import Holdfast
 
+from holdfast.agent_kit.slash_commands import program
 from holdfast.agents.registry import HOSTS
-from holdfast.agents.slash_commands import program
 
 
 def shadow(repo: Path) -> Path:

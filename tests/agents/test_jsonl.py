@@ -27,17 +27,17 @@ from tests.agents.builders import (
     stamp,
 )
 
-from holdfast.agents import jsonl
-from holdfast.agents.claude_code.reader import ClaudeCode
-from holdfast.agents.codex.reader import Codex
-from holdfast.agents.contract import Importer
-from holdfast.agents.jsonl import (
+from holdfast.agent_kit import jsonl
+from holdfast.agent_kit.contract import Importer
+from holdfast.agent_kit.jsonl import (
     ANYTHING,
     clean_strings,
     decoded,
     excerpt,
     seconds,
 )
+from holdfast.agents.claude_code.reader import ClaudeCode
+from holdfast.agents.codex.reader import Codex
 from holdfast.core.errors import TranscriptError
 from holdfast.core.json_depth import DEEPEST, nested_too_deeply, too_deep
 from holdfast.model.events import AgentTurn, Tick, ToolCall, ToolResult, UserTurn

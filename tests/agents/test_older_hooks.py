@@ -10,7 +10,7 @@ import pytest
 from tests.agents.test_host_repair import files_of
 from tests.command import Holdfast
 
-from holdfast.agents.json_hooks import HookHost
+from holdfast.agent_kit.json_hooks import HookHost
 from holdfast.agents.registry import HOSTS, PLUGINS, host_of
 from holdfast.hooks.host_protocol import _TOOLS, FILE_TOOLS
 

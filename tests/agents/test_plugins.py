@@ -17,8 +17,8 @@ import pytest
 from tests.command import Holdfast
 from tests.hooks.enabled import SESSION, Enabled
 
+from holdfast.agent_kit.slash_commands import COMMANDS
 from holdfast.agents.registry import PLUGINS as AGENTS
-from holdfast.agents.slash_commands import COMMANDS
 from holdfast.core.fence import strip_fences
 from holdfast.hooks import host_protocol
 from holdfast.hot import hook_entry

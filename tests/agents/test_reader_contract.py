@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.agents.builders import Read, Registry, SourceClaims, digest_of, grown, plain
 from tests.agents.samples import PROMPT, SAMPLES
 
-from holdfast.agents import jsonl
-from holdfast.agents.contract import Glance, Importer
+from holdfast.agent_kit import jsonl
+from holdfast.agent_kit.contract import Glance, Importer
 from holdfast.agents.registry import BY_AGENT, IMPORTERS
 from holdfast.core.errors import TranscriptError
 from holdfast.model.events import AgentTurn, Began, ToolCall, UsageReport, UserTurn

@@ -13,7 +13,7 @@ import pytest
 from tests.agents.test_host_repair import files_of
 from tests.command import Holdfast
 
-from holdfast.agents.slash_commands import COMMANDS
+from holdfast.agent_kit.slash_commands import COMMANDS
 
 PLACES = {"claude-code": (".claude", "md"), "gemini": (".gemini", "toml"), "qwen": (".qwen", "toml")}
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from tests.patience import PATIENCE_S
 
-from holdfast.agents.sqlite_source import has_tables, opened
+from holdfast.agent_kit.sqlite_source import has_tables, opened
 from holdfast.core.errors import TranscriptError
 
 WRITER = """
@@ -162,7 +162,7 @@ def test_a_writer_within_a_transaction_does_not_block_reading(tmp_path: Path) ->
 
 @pytest.mark.promise("F4")
 def test_a_locked_database_is_one_clear_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.agents.sqlite_source.WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("holdfast.agent_kit.sqlite_source.WAIT_SECONDS", 0.05)
     path = database(tmp_path / "notes.db", wal=False)
     with closing(sqlite3.connect(path, isolation_level=None)) as writer:
         writer.execute("BEGIN EXCLUSIVE")

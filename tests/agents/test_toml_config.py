@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.agents.toml_config import sections, with_table, without_table
+from holdfast.agent_kit.toml_config import sections, with_table, without_table
 
 PATH = ("mcp_servers", "holdfast")
 VALUES = {"command": "/usr/bin/python3", "args": ["-m", "holdfast", "mcp"], "required": True}

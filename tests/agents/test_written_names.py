@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.agents.builders import CWD, ClaudeFile, CodexFile, digest_of, read_claude, read_codex
 
-from holdfast.agents.loose import LONGEST_WRITTEN, patched_paths, written_by, written_in_patch
+from holdfast.agent_kit.loose import LONGEST_WRITTEN, patched_paths, written_by, written_in_patch
 from holdfast.model.events import ToolCall
 
 

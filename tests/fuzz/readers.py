@@ -15,7 +15,7 @@ from tests.agents.samples_files import cursor_database, gemini_document
 from tests.fuzz.mutations import join_files, split_files
 from tests.fuzz.oracles import FAST, Target, require, require_one_line
 
-from holdfast.agents.contract import Glance, Importer, Reading, Warned
+from holdfast.agent_kit.contract import Glance, Importer, Reading, Warned
 from holdfast.agents.registry import BY_AGENT, importers
 from holdfast.core.errors import HoldfastError
 from holdfast.flows.demo import SESSIONS

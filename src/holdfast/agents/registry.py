@@ -14,10 +14,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from holdfast.agents.contract import Importer
+from holdfast.agent_kit.contract import Importer
 
 if TYPE_CHECKING:  # nearly every command needs a reader, few a host, and fewer one of another package
-    from holdfast.agents.host_contract import Host
+    from holdfast.agent_kit.host_contract import Host
     from holdfast.agents.third_party import Guarded
 
 GROUP = "holdfast.agents"

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from holdfast.agents.contract import Claims, Glance, Importer, Reading, Warned
-from holdfast.agents.host_contract import BaseHost, Change, Host, Scope, Where, Wired
+from holdfast.agent_kit.contract import Claims, Glance, Importer, Reading, Warned
+from holdfast.agent_kit.host_contract import BaseHost, Change, Host, Scope, Where, Wired
 from holdfast.core.errors import ConfigError, HoldfastError
 from holdfast.model.events import Event
 from holdfast.store.machine import Places

@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from holdfast.agents.contract import Claims, Glance, Importer, Reading, Warned
+from holdfast.agent_kit.contract import Claims, Glance, Importer, Reading, Warned
 from holdfast.model.events import (
     AgentTurn,
     Asked,

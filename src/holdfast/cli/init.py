@@ -9,7 +9,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from holdfast.agents.host_contract import SCOPES
+from holdfast.agent_kit.host_contract import SCOPES
 from holdfast.agents.registry import HOSTS
 from holdfast.cli.export import amount
 from holdfast.cli.import_ import import_progress, report_as_json

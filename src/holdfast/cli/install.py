@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from holdfast.agents.host_contract import SCOPES, Change
+from holdfast.agent_kit.host_contract import SCOPES, Change
 from holdfast.agents.registry import HOSTS
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.flows.hosts import Plan, agents_here, host_for, install, plan_install, takes_commands

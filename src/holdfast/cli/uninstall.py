@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast import __version__
-from holdfast.agents.host_contract import SCOPES
+from holdfast.agent_kit.host_contract import SCOPES
 from holdfast.agents.registry import HOSTS, hosts
 from holdfast.cli.export import amount
 from holdfast.cli.install import as_json, planned, show_all

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from holdfast.agents.contract import Warned
+from holdfast.agent_kit.contract import Warned
 from holdfast.agents.registry import importers
 from holdfast.core import files
 from holdfast.core.errors import TranscriptError

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.agents.contract import Claims, Reading, Warned
+from holdfast.agent_kit.contract import Claims, Reading, Warned
 from holdfast.agents.registry import importer_of
 from holdfast.core.fence import strip_ours
 from holdfast.core.hashes import blake2b

@@ -12,7 +12,7 @@ from typing import Protocol
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from holdfast.agents.contract import Glance, Importer, Warned
+from holdfast.agent_kit.contract import Glance, Importer, Warned
 from holdfast.agents.registry import importer_of, importers, problems
 from holdfast.core.errors import TranscriptError, UsageError
 from holdfast.core.open_files import part_of

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
-from holdfast.agents import slash_commands
-from holdfast.agents.host_contract import PROGRAM, SCOPES, SERVER, Change, Host, Scope, Where, Wired
+from holdfast.agent_kit import slash_commands
+from holdfast.agent_kit.host_contract import PROGRAM, SCOPES, SERVER, Change, Host, Scope, Where, Wired
 from holdfast.agents.registry import host_of, hosts
 from holdfast.briefing.prepare import prepare
 from holdfast.core import files

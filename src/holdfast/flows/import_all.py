@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.agents.contract import Importer, Warned
+from holdfast.agent_kit.contract import Importer, Warned
 from holdfast.core.errors import CopiedProject, HoldfastError
 from holdfast.flows.find_transcripts import (
     SessionSource,

@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.agents.contract import Warned
+from holdfast.agent_kit.contract import Warned
 from holdfast.core import files
 from holdfast.core.errors import TranscriptError, UsageError
 from holdfast.core.open_files import marks_of, opened_once
@@ -82,7 +82,7 @@ def import_into(
 
 def import_kept(machine: Machine, project: Project, progress: Progress | None = None) -> ImportReport:
     """Rebuilds everything from the kept transcripts, as if the agents still had theirs."""
-    from holdfast.agents.contract import Glance
+    from holdfast.agent_kit.contract import Glance
     from holdfast.transcripts.keep import KeptImporter, place_of
     from holdfast.transcripts.kept import open_kept
 

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.agents.contract import Glance
+from holdfast.agent_kit.contract import Glance
 from holdfast.agents.registry import BY_AGENT
 from holdfast.briefing.lesson_proposals import known_here, learn, lived_here
 from holdfast.core import files

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast.agents.host_contract import SCOPES, Where
+from holdfast.agent_kit.host_contract import SCOPES, Where
+from holdfast.agent_kit.slash_commands import Plugin
 from holdfast.agents.registry import PLUGINS
-from holdfast.agents.slash_commands import Plugin
 from holdfast.core import files
 from holdfast.core.errors import StoreError, UsageError
 from holdfast.flows.hosts import host_for, interpreter_warnings, meant, where_of

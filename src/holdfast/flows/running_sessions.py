@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast.agents.contract import Importer
+from holdfast.agent_kit.contract import Importer
 from holdfast.agents.registry import importers
 from holdfast.core.errors import HoldfastError
 from holdfast.flows.find_transcripts import SessionSource, search_paths, sources_of_project

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast.agents.contract import Importer
+from holdfast.agent_kit.contract import Importer
 from holdfast.core import files
 from holdfast.core.errors import StoreError
 from holdfast.core.hashes import blake2b

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from holdfast.agents.contract import Claims, Warned
+from holdfast.agent_kit.contract import Claims, Warned
 from holdfast.core.errors import TranscriptError
 from holdfast.core.hashes import blake2b
 from holdfast.core.open_files import marks_of

@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
+from holdfast.agent_kit.jsonl import seconds, text_in
+from holdfast.agent_kit.loose import record, records, tool_call
 from holdfast.agents.claude_code.reader import ACTIONS
-from holdfast.agents.jsonl import seconds, text_in
-from holdfast.agents.loose import record, records, tool_call
 from holdfast.model.events import Event, ToolResult
 
 _MARK = b'"agent_progress"'

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
-from holdfast.agents.contract import Glance, Importer
+from holdfast.agent_kit.contract import Glance, Importer
 from holdfast.core.errors import TranscriptError
 from holdfast.provenance.claude_progress import progress_edits
 from holdfast.provenance.collect import EditCollector, TranscriptEdits

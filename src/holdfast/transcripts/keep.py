@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
-from holdfast.agents.contract import BaseReader, Claims, Glance, Importer, Reading, Warned
+from holdfast.agent_kit.contract import BaseReader, Claims, Glance, Importer, Reading, Warned
 from holdfast.agents.registry import importer_of
 from holdfast.core.errors import HoldfastError
 from holdfast.model.events import Began, Event

@@ -14,8 +14,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from holdfast.agents.contract import BaseReader, Claims, Glance, ReadAnew
-from holdfast.agents.jsonl import excerpt, unreadable
+from holdfast.agent_kit.contract import BaseReader, Claims, Glance, ReadAnew
+from holdfast.agent_kit.jsonl import excerpt, unreadable
 from holdfast.core.errors import TranscriptError
 from holdfast.core.hashes import blake2b
 from holdfast.core.patterns import lazy_regex

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from holdfast.agents import json_hooks
-from holdfast.agents.host_contract import SERVER, Change, Commands, Host, Scope, Where
-from holdfast.agents.json_config import JsonFile, followed, host_file, leads_elsewhere
-from holdfast.agents.slash_commands import NAME, Plugin, as_commands, claude_markdown, marketplace, quoted
+from holdfast.agent_kit import json_hooks
+from holdfast.agent_kit.host_contract import SERVER, Change, Commands, Host, Scope, Where
+from holdfast.agent_kit.json_config import JsonFile, followed, host_file, leads_elsewhere
+from holdfast.agent_kit.slash_commands import NAME, Plugin, as_commands, claude_markdown, marketplace, quoted
 
 # Seconds until the host gives up on a hook. Ours end after 3; an end without a time is cancelled early.
 TIMEOUTS = {

@@ -14,8 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
-from holdfast.agents.claude_code.tools import answered, planned
-from holdfast.agents.jsonl import (
+from holdfast.agent_kit.jsonl import (
     LONGEST_GUIDE,
     LONGEST_OUTPUT,
     OBJECTS,
@@ -29,8 +28,9 @@ from holdfast.agents.jsonl import (
     tick,
     words_in,
 )
-from holdfast.agents.loose import TODO_STATUSES, actions, tool_call, with_todos
-from holdfast.agents.questions import LONGEST_PLAN, OpenQuestion, questions_in
+from holdfast.agent_kit.loose import TODO_STATUSES, actions, tool_call, with_todos
+from holdfast.agent_kit.questions import LONGEST_PLAN, OpenQuestion, questions_in
+from holdfast.agents.claude_code.tools import answered, planned
 from holdfast.core.guides import may_be_guide
 from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.agents.questions import LONGEST_PLAN, OpenQuestion
+from holdfast.agent_kit.questions import LONGEST_PLAN, OpenQuestion
 from holdfast.core.patterns import lazy_regex
 from holdfast.model.events import Asked, Planned
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from holdfast.agents.jsonl import excerpt, text_in
-from holdfast.agents.loose import Record, actions, object_in, record, records
+from holdfast.agent_kit.jsonl import excerpt, text_in
+from holdfast.agent_kit.loose import Record, actions, object_in, record, records
 from holdfast.core.patterns import lazy_regex
 from holdfast.model.events import Action, ToolResult
 

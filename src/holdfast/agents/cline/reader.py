@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from holdfast.agents.cline.history import ACTIONS, History, asked, blocks_of, denial_feedback, spoken, verdict
-from holdfast.agents.contract import BaseReader, Claims, Glance, ReadAnew, editor_folders, usual_folder
-from holdfast.agents.jsonl import excerpt, seconds, text_in, tick
-from holdfast.agents.loose import (
+from holdfast.agent_kit.contract import BaseReader, Claims, Glance, ReadAnew, editor_folders, usual_folder
+from holdfast.agent_kit.jsonl import excerpt, seconds, text_in, tick
+from holdfast.agent_kit.loose import (
     Document,
     Record,
     actions,
@@ -25,6 +24,7 @@ from holdfast.agents.loose import (
     records,
     todo_items,
 )
+from holdfast.agents.cline.history import ACTIONS, History, asked, blocks_of, denial_feedback, spoken, verdict
 from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from holdfast.agents import toml_config
-from holdfast.agents.host_contract import SERVER, Change, Host, Scope, Where
-from holdfast.agents.json_config import FIX, JsonFile, followed, leads_elsewhere
-from holdfast.agents.json_hooks import HookHost, keep_out_of_git
-from holdfast.agents.slash_commands import NAME, Plugin, as_skills, marketplace, quoted
+from holdfast.agent_kit import toml_config
+from holdfast.agent_kit.host_contract import SERVER, Change, Host, Scope, Where
+from holdfast.agent_kit.json_config import FIX, JsonFile, followed, leads_elsewhere
+from holdfast.agent_kit.json_hooks import HookHost, keep_out_of_git
+from holdfast.agent_kit.slash_commands import NAME, Plugin, as_skills, marketplace, quoted
 from holdfast.core.errors import ConfigError
 
 # Seconds until the host gives up on a hook. It gives an end no more than 3.

@@ -8,9 +8,9 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from holdfast.agents.jsonl import ANYTHING, decoded
-from holdfast.agents.loose import object_in, record, whole_number
-from holdfast.agents.questions import LONGEST_PLAN, OpenQuestion
+from holdfast.agent_kit.jsonl import ANYTHING, decoded
+from holdfast.agent_kit.loose import object_in, record, whole_number
+from holdfast.agent_kit.questions import LONGEST_PLAN, OpenQuestion
 from holdfast.core.patterns import lazy_regex
 from holdfast.model.events import Asked
 

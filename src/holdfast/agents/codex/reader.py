@@ -14,9 +14,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
-from holdfast.agents.codex.output import GO_AHEAD, Output, answered, proposed_plan, read_output
-from holdfast.agents.contract import usual_folder
-from holdfast.agents.jsonl import (
+from holdfast.agent_kit.contract import usual_folder
+from holdfast.agent_kit.jsonl import (
     LONGEST_GUIDE,
     JsonLinesReading,
     LineAgent,
@@ -28,7 +27,7 @@ from holdfast.agents.jsonl import (
     text_in,
     tick,
 )
-from holdfast.agents.loose import (
+from holdfast.agent_kit.loose import (
     actions,
     count,
     first_line,
@@ -39,7 +38,8 @@ from holdfast.agents.loose import (
     whole_number,
     written_in_patch,
 )
-from holdfast.agents.questions import OpenQuestion, questions_in
+from holdfast.agent_kit.questions import OpenQuestion, questions_in
+from holdfast.agents.codex.output import GO_AHEAD, Output, answered, proposed_plan, read_output
 from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places

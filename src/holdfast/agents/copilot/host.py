@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from holdfast.agents.host_contract import Change, Host, Scope, Where
-from holdfast.agents.json_config import JsonFile
-from holdfast.agents.json_hooks import Groups, HookHost, installed, keep_out_of_git
-from holdfast.agents.slash_commands import NAME, Plugin, as_skills, marketplace, quoted
+from holdfast.agent_kit.host_contract import Change, Host, Scope, Where
+from holdfast.agent_kit.json_config import JsonFile
+from holdfast.agent_kit.json_hooks import Groups, HookHost, installed, keep_out_of_git
+from holdfast.agent_kit.slash_commands import NAME, Plugin, as_skills, marketplace, quoted
 
 # Seconds until the host gives up on a hook.
 TIMEOUTS = {

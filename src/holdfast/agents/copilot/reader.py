@@ -14,9 +14,18 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
-from holdfast.agents.contract import usual_folder
-from holdfast.agents.jsonl import LineAgent, decoded, excerpt, seconds, string_after, string_in, text_in, tick
-from holdfast.agents.loose import (
+from holdfast.agent_kit.contract import usual_folder
+from holdfast.agent_kit.jsonl import (
+    LineAgent,
+    decoded,
+    excerpt,
+    seconds,
+    string_after,
+    string_in,
+    text_in,
+    tick,
+)
+from holdfast.agent_kit.loose import (
     LineReading,
     PassState,
     actions,

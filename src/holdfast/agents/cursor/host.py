@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from holdfast.agents.host_contract import Change, Host, Scope, Where
-from holdfast.agents.json_config import JsonFile
-from holdfast.agents.json_hooks import Groups, HookHost, command, keep_out_of_git
+from holdfast.agent_kit.host_contract import Change, Host, Scope, Where
+from holdfast.agent_kit.json_config import JsonFile
+from holdfast.agent_kit.json_hooks import Groups, HookHost, command, keep_out_of_git
 
 EVENTS = ("sessionStart", "postToolUse", "stop", "preCompact", "sessionEnd")
 VERSION = ("version",)

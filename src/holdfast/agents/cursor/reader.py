@@ -15,10 +15,9 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from holdfast.agents.contract import Claims, Glance, ReadAnew, Warned, editor_folders
-from holdfast.agents.cursor.store import TABLES, Bubble, Composer, conversation, conversations, moment
-from holdfast.agents.jsonl import ANYTHING, Block, JsonLines, blocks_in, decoded, excerpt, text_in
-from holdfast.agents.loose import (
+from holdfast.agent_kit.contract import Claims, Glance, ReadAnew, Warned, editor_folders
+from holdfast.agent_kit.jsonl import ANYTHING, Block, JsonLines, blocks_in, decoded, excerpt, text_in
+from holdfast.agent_kit.loose import (
     HEAD,
     first_bytes,
     first_object,
@@ -32,7 +31,8 @@ from holdfast.agents.loose import (
     whole_number,
     with_todos,
 )
-from holdfast.agents.sqlite_source import DatabaseAgent
+from holdfast.agent_kit.sqlite_source import DatabaseAgent
+from holdfast.agents.cursor.store import TABLES, Bubble, Composer, conversation, conversations, moment
 from holdfast.core.errors import TranscriptError
 from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev

@@ -13,10 +13,10 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 from msgspec import Raw, Struct
 
-from holdfast.agents.contract import Glance
-from holdfast.agents.jsonl import ANYTHING, decoded, seconds, text_in
-from holdfast.agents.loose import object_in, record, records
-from holdfast.agents.sqlite_source import Database, opened
+from holdfast.agent_kit.contract import Glance
+from holdfast.agent_kit.jsonl import ANYTHING, decoded, seconds, text_in
+from holdfast.agent_kit.loose import object_in, record, records
+from holdfast.agent_kit.sqlite_source import Database, opened
 from holdfast.core.errors import TranscriptError
 
 TABLES = {"cursorDiskKV": {"key", "value"}}

@@ -20,9 +20,9 @@ from typing import IO, BinaryIO
 from msgspec import Struct
 from msgspec.structs import replace
 
-from holdfast.agents.contract import BaseReader, Claims, Glance, Importer, ReadAnew, Warned
-from holdfast.agents.jsonl import seconds, text_in
-from holdfast.agents.loose import Record, object_in
+from holdfast.agent_kit.contract import BaseReader, Claims, Glance, Importer, ReadAnew, Warned
+from holdfast.agent_kit.jsonl import seconds, text_in
+from holdfast.agent_kit.loose import Record, object_in
 from holdfast.core.errors import TranscriptError
 from holdfast.core.git import run_git, start_git
 from holdfast.core.patterns import lazy_regex

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import __version__
-from holdfast.agents import json_hooks
-from holdfast.agents import slash_commands as slash
-from holdfast.agents.host_contract import SERVER, Change, Commands, Host, Scope, Where
-from holdfast.agents.json_config import JsonFile, followed
-from holdfast.agents.json_hooks import keep_out_of_git
+from holdfast.agent_kit import json_hooks
+from holdfast.agent_kit import slash_commands as slash
+from holdfast.agent_kit.host_contract import SERVER, Change, Commands, Host, Scope, Where
+from holdfast.agent_kit.json_config import JsonFile, followed
+from holdfast.agent_kit.json_hooks import keep_out_of_git
 from holdfast.core.json_text import parse
 
 KEYS = ("mcpServers", SERVER)

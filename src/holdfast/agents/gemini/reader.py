@@ -16,7 +16,19 @@ from pathlib import Path
 import msgspec
 from msgspec import Raw, Struct, field
 
-from holdfast.agents.contract import Glance, Warned, usual_folder
+from holdfast.agent_kit.contract import Glance, Warned, usual_folder
+from holdfast.agent_kit.jsonl import LONGEST_LINE, LineAgent, decoded, seconds, string_after, tick
+from holdfast.agent_kit.loose import (
+    HEAD,
+    LineReading,
+    PassState,
+    first_bytes,
+    named_paths,
+    object_in,
+    record,
+    with_todos,
+)
+from holdfast.agent_kit.questions import questions_in
 from holdfast.agents.gemini.shape import (
     API_ERROR,
     answer_of,
@@ -28,18 +40,6 @@ from holdfast.agents.gemini.shape import (
     spoken,
     stopped,
 )
-from holdfast.agents.jsonl import LONGEST_LINE, LineAgent, decoded, seconds, string_after, tick
-from holdfast.agents.loose import (
-    HEAD,
-    LineReading,
-    PassState,
-    first_bytes,
-    named_paths,
-    object_in,
-    record,
-    with_todos,
-)
-from holdfast.agents.questions import questions_in
 from holdfast.core.hashes import sha256
 from holdfast.core.json_depth import too_deep
 from holdfast.core.patterns import lazy_regex

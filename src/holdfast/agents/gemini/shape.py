@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from holdfast.agents.jsonl import ANYTHING, decoded, excerpt, string_in
-from holdfast.agents.loose import actions, record, records, target_of, tool_call
-from holdfast.agents.questions import OpenQuestion
+from holdfast.agent_kit.jsonl import ANYTHING, decoded, excerpt, string_in
+from holdfast.agent_kit.loose import actions, record, records, target_of, tool_call
+from holdfast.agent_kit.questions import OpenQuestion
 from holdfast.core.fence import strip_ours
 from holdfast.core.patterns import lazy_regex
 from holdfast.model.events import Action, Asked, ToolCall, ToolResult

@@ -14,9 +14,9 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from holdfast.agents.contract import Glance, usual_folder
-from holdfast.agents.jsonl import LineAgent, excerpt, seconds, text_in
-from holdfast.agents.loose import LineReading, PassState, first_object
+from holdfast.agent_kit.contract import Glance, usual_folder
+from holdfast.agent_kit.jsonl import LineAgent, excerpt, seconds, text_in
+from holdfast.agent_kit.loose import LineReading, PassState, first_object
 from holdfast.model import events as model
 from holdfast.store.machine import Places
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from holdfast.agents.contract import Claims, Glance, usual_folder
-from holdfast.agents.jsonl import OBJECTS, JsonLines, excerpt, seconds, text_in, tick
-from holdfast.agents.loose import (
+from holdfast.agent_kit.contract import Claims, Glance, usual_folder
+from holdfast.agent_kit.jsonl import OBJECTS, JsonLines, excerpt, seconds, text_in, tick
+from holdfast.agent_kit.loose import (
     Record,
     actions,
     checklist,
@@ -24,7 +24,7 @@ from holdfast.agents.loose import (
     records,
     whole_number,
 )
-from holdfast.agents.sqlite_source import DatabaseAgent, StoredSession, StoreReading, opened
+from holdfast.agent_kit.sqlite_source import DatabaseAgent, StoredSession, StoreReading, opened
 from holdfast.core.hashes import blake2b
 from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev

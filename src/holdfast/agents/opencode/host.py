@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from holdfast.agents.host_contract import SERVER, BaseHost, Change, Host, Scope, Where, Wired
-from holdfast.agents.json_config import JsonFile, followed, kept
-from holdfast.agents.json_hooks import SCRIPT, keep_out_of_git, refuse_tracked
+from holdfast.agent_kit.host_contract import SERVER, BaseHost, Change, Host, Scope, Where, Wired
+from holdfast.agent_kit.json_config import JsonFile, followed, kept
+from holdfast.agent_kit.json_hooks import SCRIPT, keep_out_of_git, refuse_tracked
 from holdfast.core.git import git_text
 from holdfast.core.json_text import Span, append, member, remove
 from holdfast.core.patterns import lazy_regex

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from holdfast.agents.contract import Claims, Glance, usual_folder
-from holdfast.agents.jsonl import excerpt, seconds, string_after, text_in, tick
-from holdfast.agents.loose import (
+from holdfast.agent_kit.contract import Claims, Glance, usual_folder
+from holdfast.agent_kit.jsonl import excerpt, seconds, string_after, text_in, tick
+from holdfast.agent_kit.loose import (
     Record,
     actions,
     count,
@@ -22,6 +22,7 @@ from holdfast.agents.loose import (
     whole_number,
     with_todos,
 )
+from holdfast.agent_kit.sqlite_source import DatabaseAgent, StoreReading
 from holdfast.agents.opencode.stores import (
     TABLES,
     DatabaseSession,
@@ -32,7 +33,6 @@ from holdfast.agents.opencode.stores import (
     stored_sessions,
     tree_stamp,
 )
-from holdfast.agents.sqlite_source import DatabaseAgent, StoreReading
 from holdfast.core.fence import MARK, strip_ours
 from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev

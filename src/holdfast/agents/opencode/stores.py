@@ -9,10 +9,10 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from holdfast.agents.contract import Glance, Warned
-from holdfast.agents.jsonl import seconds, text_in
-from holdfast.agents.loose import Document, Record, count, object_in, record, records
-from holdfast.agents.sqlite_source import Database, Row, StoredSession, opened
+from holdfast.agent_kit.contract import Glance, Warned
+from holdfast.agent_kit.jsonl import seconds, text_in
+from holdfast.agent_kit.loose import Document, Record, count, object_in, record, records
+from holdfast.agent_kit.sqlite_source import Database, Row, StoredSession, opened
 from holdfast.core.patterns import lazy_regex
 
 TABLES = {"session": {"id", "directory"}, "message": {"session_id", "data"}, "part": {"message_id", "data"}}

@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Raw, Struct, field
 
-from holdfast.agents.contract import Glance, usual_folder
-from holdfast.agents.jsonl import Block, LineAgent, blocks_in, excerpt, seconds, text_in, tick, words_in
-from holdfast.agents.loose import (
+from holdfast.agent_kit.contract import Glance, usual_folder
+from holdfast.agent_kit.jsonl import Block, LineAgent, blocks_in, excerpt, seconds, text_in, tick, words_in
+from holdfast.agent_kit.loose import (
     LineReading,
     PassState,
     actions,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from holdfast.agent_kit.host_contract import Host, Where
 from holdfast.agents.gemini.host import Gemini
-from holdfast.agents.host_contract import Host, Where
 
 
 class Qwen(Gemini):

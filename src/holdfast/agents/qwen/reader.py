@@ -13,7 +13,19 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
-from holdfast.agents.contract import usual_folder
+from holdfast.agent_kit.contract import usual_folder
+from holdfast.agent_kit.jsonl import LineAgent, seconds, text_in, tick
+from holdfast.agent_kit.loose import (
+    LineReading,
+    PassState,
+    first_object,
+    object_in,
+    record,
+    records,
+    whole_number,
+    with_todos,
+)
+from holdfast.agent_kit.questions import OpenQuestion, questions_in
 from holdfast.agents.gemini.shape import (
     answer_of,
     by_words,
@@ -24,18 +36,6 @@ from holdfast.agents.gemini.shape import (
     spoken,
     stopped,
 )
-from holdfast.agents.jsonl import LineAgent, seconds, text_in, tick
-from holdfast.agents.loose import (
-    LineReading,
-    PassState,
-    first_object,
-    object_in,
-    record,
-    records,
-    whole_number,
-    with_todos,
-)
-from holdfast.agents.questions import OpenQuestion, questions_in
 from holdfast.core.patterns import lazy_regex
 from holdfast.model import events as ev
 from holdfast.store.machine import Places

@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
-from holdfast.agents.contract import Glance
-from holdfast.agents.jsonl import LineAgent, excerpt, seconds, text_in, tick
-from holdfast.agents.loose import (
+from holdfast.agent_kit.contract import Glance
+from holdfast.agent_kit.jsonl import LineAgent, excerpt, seconds, text_in, tick
+from holdfast.agent_kit.loose import (
     LineReading,
     PassState,
     actions,

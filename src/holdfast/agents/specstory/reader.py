@@ -12,10 +12,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from holdfast.agent_kit.contract import Claims, Glance, OneSessionPerFile, ReadAnew, Warned
+from holdfast.agent_kit.jsonl import excerpt, seconds, tick, unreadable
+from holdfast.agent_kit.loose import patched_paths
 from holdfast.agents.claude_code.reader import ACTIONS, COMMAND_NAME, INTERRUPTED, commanded
-from holdfast.agents.contract import Claims, Glance, OneSessionPerFile, ReadAnew, Warned
-from holdfast.agents.jsonl import excerpt, seconds, tick, unreadable
-from holdfast.agents.loose import patched_paths
 from holdfast.core.errors import TranscriptError
 from holdfast.core.hashes import blake2b
 from holdfast.core.patterns import lazy_regex

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from holdfast import __version__
-from holdfast.agents.host_contract import PROGRAM, SERVER, Change, Host, Where
+from holdfast.agent_kit.host_contract import PROGRAM, SERVER, Change, Host, Where
 
 Runs = Callable[[str], str]
 """How a host's command says that a line of shell is to be run and its output read."""

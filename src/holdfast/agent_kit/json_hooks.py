@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from holdfast.agents.host_contract import SERVER, BaseHost, Change, Scope, Where, Wired
-from holdfast.agents.json_config import JsonFile, host_file
+from holdfast.agent_kit.host_contract import SERVER, BaseHost, Change, Scope, Where, Wired
+from holdfast.agent_kit.json_config import JsonFile, host_file
 from holdfast.core.errors import ConfigError
 from holdfast.core.git import git_text
 from holdfast.core.json_text import append, member, remove

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from holdfast.agents.contract import Claims, Glance, OneSessionPerFile, Reading, Warned
+from holdfast.agent_kit.contract import Claims, Glance, OneSessionPerFile, Reading, Warned
 from holdfast.core.errors import TranscriptError
 from holdfast.core.json_depth import nested_too_deeply, too_deep
 from holdfast.model.events import Event, Tick

@@ -16,8 +16,8 @@ from typing import Any, TypeVar, get_args
 import msgspec
 from msgspec import Raw, field
 
-from holdfast.agents.contract import Warned
-from holdfast.agents.jsonl import (
+from holdfast.agent_kit.contract import Warned
+from holdfast.agent_kit.jsonl import (
     OBJECTS,
     JsonLinesReading,
     LineCount,

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 from urllib.parse import quote
 
-from holdfast.agents.contract import BaseReader, Claims, Glance, ReadAnew, Reading, Warned
-from holdfast.agents.loose import Record
+from holdfast.agent_kit.contract import BaseReader, Claims, Glance, ReadAnew, Reading, Warned
+from holdfast.agent_kit.loose import Record
 from holdfast.core.errors import TranscriptError
 from holdfast.model.events import Event
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.agents.host_contract import Change, Scope, Where
+from holdfast.agent_kit.host_contract import Change, Scope, Where
 from holdfast.core.errors import ConfigError
 from holdfast.core.json_text import Span, append, has_comments, member, parse, remove
 

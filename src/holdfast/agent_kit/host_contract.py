@@ -12,7 +12,7 @@ from holdfast.core import files
 from holdfast.core.text_diff import outline, unified
 
 if TYPE_CHECKING:
-    from holdfast.agents.slash_commands import Plugin, SlashCommand
+    from holdfast.agent_kit.slash_commands import Plugin, SlashCommand
 
 Scope = Literal["user", "project"]
 SCOPES: tuple[Scope, ...] = ("user", "project")

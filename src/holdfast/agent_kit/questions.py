@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from holdfast.agents.loose import records
+from holdfast.agent_kit.loose import records
 from holdfast.model.events import Asked
 
 LONGEST_PLAN = 12_000

@@ -1,0 +1,1 @@
+"""What readers and hosts of agents are made of: their contracts, files of lines, databases, configurations."""
