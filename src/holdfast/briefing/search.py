@@ -24,7 +24,7 @@ from holdfast.search.periods import Period, period_in
 from holdfast.store.machine import Machine
 from holdfast.store.origins import Origins
 from holdfast.store.project import Project
-from holdfast.store.waiting import waiting_archives
+from holdfast.store.waiting import team_waiting, waiting_archives
 
 # --- newer statements first ----------------------------------------------------------------------------
 
@@ -112,7 +112,12 @@ def search(
     """
     places = memories(machine, project)[0 if own else 1 :] if everywhere else [project]
     untrusted = (
-        [archive.memory_of(project) for archive in waiting_archives(machine.home, project)] if waiting else []
+        [
+            *(archive.memory_of(project) for archive in waiting_archives(machine.home, project)),
+            team_waiting(machine.home, project),
+        ]
+        if waiting
+        else []
     )
     places = [*places, *untrusted]
     period = period_in(query, machine.now())

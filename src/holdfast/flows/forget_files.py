@@ -16,6 +16,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from holdfast.core import files
 from holdfast.core.errors import StoreError
@@ -37,6 +38,8 @@ from holdfast.store.phrases import FORGOTTEN
 from holdfast.store.project import Project
 from holdfast.store.removal import Removal
 from holdfast.store.sections import decode_text, encode_text
+from holdfast.store.sync_journal import NAME as SYNC
+from holdfast.store.sync_journal import purge_journal
 from holdfast.store.versions import Versions
 from holdfast.transcripts.kept import KEPT, open_kept
 
@@ -101,6 +104,7 @@ class Forgetting:
         inbox.remove(envelopes)
         self._note("inbox", len(envelopes))
         self._note(EDITS, forget_edits(self._root / EDITS, self.removal))
+        self._note(SYNC, purge_journal(self._root, self._is_in_entry))
         if self.project.capture.exists():
             with closing(CaptureForgetting(self.project.capture)) as store:
                 self._note("capture.db", store.forget(self.removal))
@@ -109,6 +113,18 @@ class Forgetting:
                 self._note(KEPT, transcripts.forget(self.removal.sessions, self.removal.plain))
         self._remove_derived()
         return self._report()
+
+    def _is_in_entry(self, line: bytes) -> bool:
+        """Whether an entry of sync is about what is forgotten, or has a part of it."""
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            return True
+        key, body = str(entry.get("key", "")), entry.get("body")
+        if isinstance(body, dict) and body.get("outcome") == Outcome.FORGOTTEN:
+            return False
+        names = set(unquote(key).split("/"))
+        return bool(names & (self.removal.sessions | self.removal.ids)) or self.removal.plain(body) != body
 
     def _note(self, shown: str, number: int) -> None:
         if number:

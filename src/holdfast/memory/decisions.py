@@ -25,6 +25,7 @@ _SECTION = lazy_regex(
     r"## (?P<title>.*?)(?: · branch: (?P<branch>.*?))?(?: · by: (?P<author>.*?))?"
     r"(?: <!-- session (?P<session>.*) -->)?\s*\Z"
 )
+TEAM = "team"  # the file of what others of a team share, copied by sync
 SHARED = "shared"  # the file of what others share in the repository, as a person here trusted it
 _TITLE_TOKENS = 24
 _MARKS = {

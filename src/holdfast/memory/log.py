@@ -121,6 +121,10 @@ def forgotten_line(session: str) -> str:
     return f"<!-- session {_undotted(md.encode(session))} · forgotten -->"
 
 
+def is_forgotten_line(line: str) -> bool:
+    return _FORGOTTEN.fullmatch(line.rstrip("\r\n")) is not None
+
+
 def heading_name(session: str) -> str:
     """A session's name in a heading, which is all that a torn entry has."""
     sort = _SORT_OF_ID.match(session)

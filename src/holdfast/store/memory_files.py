@@ -25,6 +25,7 @@ MACHINE_FILES = (
     "hook.log.1",
     HOLDOUT,
     HOLDOUT_KEY,
+    "sync.json",
 )
 
 Treatment = Literal["keep", "remove", "injections", "errors", "log", "lesson", "markdown", "text"]
@@ -42,6 +43,8 @@ class FileKind(Struct, frozen=True):
 _KINDS = (
     FileKind(r"(?:inbox|locks)(?:/.*)?|root|places|origins\.json|format|switches\.json", False, "keep"),
     FileKind(re.escape(HOLDOUT_KEY), False, "keep"),
+    # The journal of sync is edited by what forgets, entry by entry; a restored memory begins a new one.
+    FileKind(r"sync\.json|sync\.db(?:-journal)?|sync/.*", False, "keep"),
     FileKind(r"(?:why\.jsonl|holdout\.jsonl)(?:\.1)?", False, "injections"),
     FileKind(r"hook\.log(?:\.1)?", False, "errors"),
     FileKind(r"(?:resume|index)\.json|scan\.cache|(?:context|stamps)-[0-9a-f]{8}\.json", False, "remove"),

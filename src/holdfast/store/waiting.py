@@ -77,3 +77,9 @@ def waiting_archives(home: Path, project: Project) -> list[WaitingArchive]:
                     WaitingArchive(hash=note.hash, at=note.at, manifest=note.manifest, folder=parent / name)
                 )
     return sorted(found, key=lambda archive: archive.at)
+
+
+def team_waiting(home: Path, project: Project) -> Project:
+    """The project with the memory of what others of the team shared and nobody here has agreed to yet."""
+    folder = home / RECEIVED / project.memory.name / "team"
+    return replace(project, memory=folder / "memory", window=folder / "window", identity_file=folder / "id")

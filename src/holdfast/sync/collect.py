@@ -1,0 +1,187 @@
+"""From the memory to entries: whatever a person or a session changed since the last sync becomes an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from holdfast.store.denied import Denied
+from holdfast.store.gate import pass_value
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
+from holdfast.store.sync_journal import SyncJournal
+from holdfast.sync.entry import Entry, Scope, Signed, encode
+from holdfast.sync.file_items import Files, Lessons, Lines
+from holdfast.sync.intake import is_denied, row_of
+from holdfast.sync.items import Family, Items, Place
+from holdfast.sync.keys import Keys, Signer
+from holdfast.sync.merge import bodies_of, essence, version_of, winner
+from holdfast.sync.session_items import Log, Records, Rows
+from holdfast.sync.statement_items import Facts, Passages, Questions, Register, State
+
+_UNCLEANED = ("line/", "row/")  # hashes and metadata: rows pass the gate when they are written
+
+
+def families(place: Place) -> list[Family]:
+    """In the order in which they are written: what was forgotten first."""
+    return [
+        Lines(place),
+        Records(place),
+        Rows(place),
+        Passages(place),
+        Facts(place),
+        Register(place),
+        Questions(place),
+        Lessons(place),
+        Files(place),
+        Log(place),
+        State(place),
+    ]
+
+
+class Collected(Struct):
+    """How many entries were made, and the files that could not be read and were left out."""
+
+    made: int = 0
+    problems: list[str] = []
+
+
+class Author:
+    """Makes signed entries of this person on this machine."""
+
+    def __init__(self, machine: Machine, keys: Keys, project: str) -> None:
+        self._machine, self._keys, self._project = machine, keys, project
+        self._signer = Signer(keys.own)
+
+    def entry(self, key: str, body: Any, parents: Iterable[str] = (), scope: Scope = "own") -> Signed:
+        entry = Entry(
+            stamp=str(self._machine.clock.tick()),
+            author=self._keys.author,
+            by=self._keys.name,
+            project=self._project,
+            scope=scope,
+            key=key,
+            body=body,
+            parents=tuple(sorted(parents)),
+        )
+        line = encode(entry)
+        return Signed(line, self._signer.sign(line), entry)
+
+
+class Collector:
+    """Compares the memory with what the journal last saw in it. The caller holds the journal in a transaction."""
+
+    def __init__(self, machine: Machine, project: Project, journal: SyncJournal, author: Author) -> None:
+        self._place = Place(machine, project)
+        self._journal, self._author = journal, author
+        self._denied = Denied(project.memory)
+        self._clean = self._denied.cleaner(machine.clean)
+        self._machine = machine
+        self._shown = journal.shown()
+        self._lines: list[Signed] = []
+
+    def run(self) -> Collected:
+        collected = Collected()
+        for family in families(self._place):
+            read = family.read()
+            collected.problems += read.problems
+            collected.made += self._changed(read.items)
+            collected.made += self._removed(family.prefix, read.items, read.whole)
+        return collected
+
+    def _changed(self, items: Items) -> int:
+        new = {
+            key: body
+            for key, body in items.items()
+            if (seen := self._shown.get(key)) is None or seen.digest != essence(body)
+        }
+        self._machine.look_over(text for body in new.values() for text in _texts(body))
+        made = 0
+        for key, body in new.items():
+            digest = essence(body)
+            heads = self._journal.heads(key)
+            versions = [version for row in heads if (version := version_of(row)) is not None]
+            same = next((one for one in versions if essence(one.entry.body) == digest), None)
+            if same is not None:
+                self._journal.show(key, digest, same.id)
+                continue
+            clean = body if key.startswith(_UNCLEANED) else pass_value(body, self._clean)
+            clean = self._placed(clean, versions)
+            seen = self._shown.get(key)
+            if seen is not None and essence(clean) == seen.digest:
+                continue
+            signed = self._author.entry(key, clean, [seen.id] if seen is not None and seen.id else ())
+            if is_denied(signed.entry, self._denied):
+                continue
+            made += self._journal.add(row_of(signed), signed.entry.order.machine, signed.entry.parents)
+            self._journal.show(key, digest, signed.id)
+        return made
+
+    def _placed(self, body: Any, versions: Iterable[Any]) -> Any:
+        """An item keeps the place in which it was first seen."""
+        before = next((one.entry.body for one in versions if isinstance(one.entry.body, dict)), None)
+        if isinstance(body, dict) and before is not None and "place" in before and "place" in body:
+            return {**body, "place": before["place"]}
+        return body
+
+    def _removed(self, prefix: str, items: Items, whole: set[str]) -> int:
+        made = 0
+        for key, seen in self._shown.items():
+            if not key.startswith(prefix) or key in items or not any(key.startswith(part) for part in whole):
+                continue
+            signed = self._author.entry(key, None, [seen.id] if seen.id else ())
+            made += self._journal.add(row_of(signed), signed.entry.order.machine, signed.entry.parents)
+            self._journal.show(key, "", "")
+        return made
+
+
+def _texts(body: Any) -> Iterable[str]:
+    if isinstance(body, str):
+        yield body
+    elif isinstance(body, dict):
+        for value in body.values():
+            yield from _texts(value)
+    elif isinstance(body, list):
+        for value in body:
+            yield from _texts(value)
+
+
+class Applier:
+    """Writes what counts now into the memory's files, and notes what they say then."""
+
+    def __init__(self, machine: Machine, project: Project, journal: SyncJournal, group: str) -> None:
+        self._place = Place(machine, project, group)
+        self._journal = journal
+
+    def run(self, stale: Iterable[str]) -> int:
+        """Returns how many items of the memory changed."""
+        by_prefix: dict[str, list[str]] = {}
+        for key in stale:
+            by_prefix.setdefault(f"{key.partition('/')[0]}/", []).append(key)
+        changed = 0
+        for family in families(self._place):
+            if keys := by_prefix.get(family.prefix):
+                changed += self._write(family, keys)
+        return changed
+
+    def _write(self, family: Family, keys: list[str]) -> int:
+        wanted: Items = {}
+        ids: dict[str, str] = {}
+        for key in keys:
+            version = winner(self._journal.heads(key))
+            wanted[key] = None if version is None else version.entry.body
+            ids[key] = "" if version is None else version.id
+        shown = self._journal.shown()
+        differing = {
+            key: body
+            for key, body in wanted.items()
+            if (seen := shown.get(key)) is None or seen.digest != essence(body)
+        }
+        everything: Callable[[], Items] = lambda: bodies_of(self._journal, family.prefix)  # noqa: E731
+        family.write(wanted, everything)
+        now = family.read().items
+        for key, id in ids.items():
+            self._journal.show(key, essence(now[key]) if key in now else "", id)
+        return sum(essence(now.get(key)) != (shown[key].digest if key in shown else "") for key in differing)

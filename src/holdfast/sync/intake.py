@@ -1,0 +1,189 @@
+"""What comes from a target: each entry is checked before it is known, and what is refused is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from holdfast.store.denied import Denied
+from holdfast.store.sync_journal import PackRow, Row, SyncJournal
+from holdfast.sync.entry import Entry, Signed
+from holdfast.sync.items import parts_of
+from holdfast.sync.keys import Keys, Verifier
+from holdfast.sync.packs import BadPack, unpack
+from holdfast.sync.roster import PREFIX, Roster, keys_in, roster_of
+from holdfast.sync.settings import TeamSettings
+
+_FORGED = "its signature is not its author's"
+_OTHER_PROJECT = "it belongs to another project"
+_REPLAYED = "it was taken back or forgotten, and somebody sent it again"
+_STRANGER = "its author is not in the team"
+_REVOKED = "it was signed with a key that was revoked"
+
+
+class Refused(Struct, frozen=True, kw_only=True):
+    """Entries that do not count, or packs that cannot be read. `who` is the author that they name."""
+
+    why: str
+    who: str
+    number: int
+
+
+class Intake:
+    """Takes packs of one target in. The caller holds the journal in a transaction."""
+
+    def __init__(
+        self,
+        journal: SyncJournal,
+        target: str,
+        project: str,
+        keys: Keys,
+        team: TeamSettings | None,
+        denied: Denied,
+    ) -> None:
+        self._journal, self._target, self._project = journal, target, project
+        self._keys, self._team, self._denied = keys, team, denied
+        self._verifier = Verifier()
+        self.received = 0
+        self.refused: dict[tuple[str, str], int] = {}
+        self.sealed = 0
+
+    def take(self, packs: Iterable[tuple[tuple[str, str], bytes]]) -> None:
+        """Takes packs in. The roster comes first, whatever pack it lies in: it says whose entries count."""
+        opened: list[tuple[str, str, int, list[Signed], str]] = []
+        for (place, name), data in packs:
+            signed, state = self._open(place, data)
+            opened.append((place, name, len(data), signed, state))
+        self._take_roster([one for _, _, _, signed, _ in opened for one in signed])
+        roster = roster_of(self._journal, self._team)
+        for place, name, size, signed, state in opened:
+            refused = False
+            for one in signed:
+                why = self._add(one, roster)
+                refused = refused or why == _STRANGER
+            state = "refused" if refused and state == "read" else state
+            self._journal.put_pack(
+                self._target, PackRow(place, name, size, state), [one.id for one in signed]
+            )
+
+    def _open(self, place: str, data: bytes) -> tuple[list[Signed], str]:
+        try:
+            found = list(unpack(data, self._keys.pairs))
+        except BadPack as error:
+            if error.why == "sealed":
+                self.sealed += 1
+            else:
+                self._refuse("a newer holdfast made it" if error.why == "newer" else "it is damaged", place)
+            return [], error.why
+        state = "read"
+        for problem in (one for one in found if isinstance(one, str)):
+            self._refuse("a newer holdfast made it" if problem == "newer" else "it is damaged", place)
+            state = problem
+        return [one for one in found if isinstance(one, Signed)], state
+
+    def _take_roster(self, signed: Iterable[Signed]) -> None:
+        """Adds entries about the team until no more of them count: one may make the author of the next a member."""
+        waiting = [one for one in signed if one.entry.scope == "team" and one.entry.key.startswith(PREFIX)]
+        waiting.sort(key=lambda one: (one.entry.order, one.id))
+        while waiting:
+            roster = roster_of(self._journal, self._team)
+            left = [one for one in waiting if self._add(one, roster, last=False)]
+            if len(left) == len(waiting):
+                return
+            waiting = left
+
+    def _add(self, signed: Signed, roster: Roster, *, last: bool = True) -> str:
+        """Adds an entry; says why it does not count."""
+        if self._journal.knows(signed.id):
+            if last and self._journal.is_gone(signed.id):
+                self._refuse(_REPLAYED, signed.entry.author, once=signed.id)
+            return ""
+        why = self._why_not(signed, roster)
+        if why:
+            if last:
+                self._refuse(why, signed.entry.author)
+            return why
+        entry = signed.entry
+        gone = is_denied(entry, self._denied)
+        self._journal.add(row_of(signed), entry.order.machine, entry.parents, gone=gone)
+        self.received += not gone
+        return ""
+
+    def _why_not(self, signed: Signed, roster: Roster) -> str:
+        entry = signed.entry
+        if entry.project != self._project:
+            return _OTHER_PROJECT
+        verify = self._key_of(entry, roster)
+        if not verify:
+            return _STRANGER
+        if not self._verifier.is_signed(verify, signed.line, signed.signature):
+            return _FORGED
+        own = self._keys.pair(entry.author)
+        if own is not None and own.revoked and entry.order.at >= own.revoked:
+            return _REVOKED
+        if entry.scope == "own":
+            return "" if own is not None else _STRANGER
+        if entry.key.startswith(PREFIX):
+            return self._why_not_roster(signed, roster)
+        return roster.why_not(entry)
+
+    def _why_not_roster(self, signed: Signed, roster: Roster) -> str:
+        entry = signed.entry
+        kind, _, author = entry.key.removeprefix(PREFIX).partition("/")
+        if kind == "team":
+            return "" if self._team is not None and signed.id == self._team.id else "it is about another team"
+        if kind == "request" and entry.author == author:
+            return ""
+        leaves = kind == "member" and entry.body is None and entry.author == author
+        return (
+            "" if entry.author in roster.owners or leaves else "only an owner may change who is in the team"
+        )
+
+    def _key_of(self, entry: Entry, roster: Roster) -> str:
+        """The public key to check with: one's own, a member's, or the one that a request to join is about."""
+        if (own := self._keys.pair(entry.author)) is not None:
+            return own.verify
+        if entry.scope == "team":
+            if (member := roster.known(entry.author)) is not None:
+                return member.verify
+            keys = keys_in(entry.body) if entry.key == f"{PREFIX}request/{entry.author}" else None
+            if keys is not None:
+                return keys.verify
+        return ""
+
+    def _refuse(self, why: str, who: str, *, once: str = "") -> None:
+        if once and not self._journal.refuse(once, why, who):
+            return
+        self.refused[why, who] = self.refused.get((why, who), 0) + 1
+
+    def refusals(self) -> list[Refused]:
+        return [
+            Refused(why=why, who=who, number=number) for (why, who), number in sorted(self.refused.items())
+        ]
+
+
+def row_of(signed: Signed) -> Row:
+    entry = signed.entry
+    return Row(signed.id, entry.stamp, entry.author, entry.scope, entry.key, signed.line, signed.signature)
+
+
+def is_denied(entry: Entry, denied: Denied) -> bool:
+    """Whether an entry is about what was forgotten here: a session, an id, or a text in it."""
+    if not denied or entry.scope == "team" or entry.key.startswith(("line/", PREFIX)):
+        return bool(denied) and entry.scope == "team" and _is_forgotten_text(entry.body, denied)
+    parts = {part for part in parts_of(entry.key)[1:] if part}
+    if isinstance(entry.body, dict) and entry.body.get("outcome") == "forgotten":
+        return False  # the row that says that a session was forgotten
+    if parts & denied.sessions or parts & denied.ids:
+        return True
+    return _is_forgotten_text(entry.body, denied)
+
+
+def _is_forgotten_text(body: Any, denied: Denied) -> bool:
+    if isinstance(body, str):
+        return bool(denied.texts) and denied.strip(body) != body
+    if isinstance(body, dict):
+        return any(_is_forgotten_text(value, denied) for value in body.values())
+    return isinstance(body, list) and any(_is_forgotten_text(value, denied) for value in body)

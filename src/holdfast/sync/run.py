@@ -1,0 +1,312 @@
+"""One sync of one project with one target: fetch, take in, collect, write, publish.
+
+Locally everything is one transaction of the journal, and files are written before it is committed: a sync that dies is
+done again by the next one. What was published is never needed to be published again, and may be.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+from msgspec import Struct
+
+from holdfast.core import files
+from holdfast.core.hashes import blake2b
+from holdfast.flows.forget import Wanted, forget
+from holdfast.flows.refresh import refresh
+from holdfast.flows.remember import rewrite_current
+from holdfast.memory.store import MemoryStore
+from holdfast.store.bundle import canonical_files
+from holdfast.store.denied import Denied
+from holdfast.store.machine import Machine
+from holdfast.store.project import Project
+from holdfast.store.sync_journal import PackRow, Row, SyncJournal
+from holdfast.store.versions import new_group
+from holdfast.sync import team_items
+from holdfast.sync.collect import Applier, Author, Collector
+from holdfast.sync.entry import Signed, decode
+from holdfast.sync.intake import Intake, Refused, is_denied
+from holdfast.sync.keys import Keys
+from holdfast.sync.merge import conflicts, winner
+from holdfast.sync.packs import pack, split
+from holdfast.sync.roster import PREFIX, Roster, recipients, roster_of
+from holdfast.sync.settings import SyncSettings, Target
+from holdfast.sync.transport import Transport, name_of
+
+_MOST_PACKS = 24  # of one machine at one target: more are made into one
+_PATIENCE_S = 120.0
+_OWN = "own"
+
+
+class SyncResult(Struct, frozen=True, kw_only=True):
+    """`sent` and `received` count entries; `changed` how many items of this memory are different now."""
+
+    target: str
+    sent: int = 0
+    received: int = 0
+    changed: int = 0
+    conflicts: int = 0
+    sealed: int = 0
+    bytes_sent: int = 0
+    bytes_received: int = 0
+    refused: list[Refused] = []
+    problems: list[str] = []
+    joined: list[str] = []
+    waits_for: list[str] = []
+    seconds: float = 0.0
+    done: bool = True
+
+
+class SyncRun:
+    """The caller has asked the person whatever must be asked."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        project: Project,
+        transport: Transport,
+        settings: SyncSettings,
+        name: str,
+        target: Target,
+        *,
+        dry_run: bool = False,
+    ) -> None:
+        self.machine, self.project, self.transport = machine, project, transport
+        self.settings, self.name, self.target, self.dry_run = settings, name, target, dry_run
+        self.keys = Keys(machine)
+
+    def run(self) -> SyncResult:
+        began = time.monotonic()
+        with (
+            files.lock(self.project.lock("sync"), timeout=_PATIENCE_S),
+            closing(SyncJournal(self.project.memory)) as journal,
+        ):
+            state = self.transport.state()
+            fingerprint = self._fingerprint()
+            is_same = bool(state) and state == journal.note(f"state {self.name}")
+            if is_same and fingerprint == journal.note("memory") and not self._pending(journal):
+                return self._result(journal, began)
+            packs = {} if is_same else self.transport.packs()
+            known = journal.packs(self.name)
+            wanted = [place for place in packs if place not in known] if not is_same else []
+            fetched = list(self.transport.fetch(wanted))
+            with self._locally(journal):
+                intake = Intake(
+                    journal,
+                    self.name,
+                    self.settings.project,
+                    self.keys,
+                    self.settings.team,
+                    Denied(self.project.memory),
+                )
+                if not is_same:
+                    self._notice_lost(journal, packs, known)
+                    intake.take(fetched)
+                joined = self._admit(journal)
+            if not self.dry_run:
+                self._forget(journal)
+            with self._locally(journal):
+                problems, changed = self._merge(journal)
+            with journal.transaction(keep=not self.dry_run):
+                outgoing = self._outgoing(journal)
+                if not self.dry_run:
+                    self._publish(journal, outgoing)
+            if not self.dry_run:
+                with journal.transaction():
+                    journal.set_note(f"state {self.name}", self.transport.state())
+                    journal.set_note("memory", self._fingerprint())
+                    journal.set_note(f"at {self.name}", str(self.machine.now().timestamp()))
+            return self._result(
+                journal,
+                began,
+                sent=len(outgoing.rows),
+                received=intake.received,
+                changed=changed,
+                sealed=intake.sealed,
+                refused=intake.refusals(),
+                problems=problems,
+                joined=joined,
+                bytes_sent=outgoing.size,
+                bytes_received=sum(len(data) for _, data in fetched),
+            )
+
+    @contextmanager
+    def _locally(self, journal: SyncJournal) -> Iterator[None]:
+        """What reads and writes the memory: nobody may forget something in between."""
+        with (
+            files.lock(self.project.lock("capture"), timeout=_PATIENCE_S),
+            journal.transaction(keep=not self.dry_run),
+        ):
+            yield
+
+    def _result(self, journal: SyncJournal, began: float, **values: object) -> SyncResult:
+        roster = roster_of(journal, self.settings.team)
+        return SyncResult(
+            target=self.name,
+            conflicts=len(conflicts(journal)),
+            waits_for=team_items.unasked(journal, self.settings, self.keys, roster),
+            seconds=time.monotonic() - began,
+            done=not self.dry_run,
+            **values,  # type: ignore[arg-type]
+        )
+
+    def _fingerprint(self) -> str:
+        """What changes whenever a file of the memory does."""
+        stamps = []
+        for name in (*canonical_files(self.project.memory).files, "capture.db-wal", "sync.json"):
+            try:
+                stat = (self.project.memory / name).stat()
+            except OSError:
+                continue
+            if not name.startswith("history/"):
+                stamps.append(f"{name} {stat.st_size} {stat.st_mtime_ns}")
+        return blake2b("\n".join(stamps).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+
+    def _pending(self, journal: SyncJournal) -> bool:
+        return bool(journal.stale()) or any(self._goes_out(row) for row in journal.unsent(self.name))
+
+    # --- taking in ---------------------------------------------------------------------------------------
+
+    def _notice_lost(
+        self, journal: SyncJournal, packs: dict[tuple[str, str], int], known: dict[tuple[str, str], PackRow]
+    ) -> None:
+        """What is no longer at the target is not counted as being there."""
+        for place, name in known:
+            if (place, name) not in packs:
+                journal.drop_pack(self.name, place, name)
+
+    def _admit(self, journal: SyncJournal) -> list[str]:
+        """Makes those members who answered an invitation of this machine."""
+        if self.settings.team is None or self.dry_run:
+            return []
+        return team_items.admit(self.machine, self.project, journal, self.keys, self.settings)
+
+    def _merge(self, journal: SyncJournal) -> tuple[list[str], int]:
+        """Brings memory and journal together: what is forgotten first, then what is here, then what came."""
+        author = Author(self.machine, self.keys, self.settings.project)
+        problems: list[str] = []
+        if not self.target.team_only or journal.count():
+            collected = Collector(self.machine, self.project, journal, author).run()
+            problems = collected.problems
+        team_items.collect(self.machine, self.project, journal, author, self.settings)
+        if self.dry_run:
+            return problems, 0
+        stale = journal.stale()
+        group = new_group()
+        changed = Applier(self.machine, self.project, journal, group).run(stale)
+        changed += team_items.mirror(self.machine, self.project, journal, self.keys, self.settings, stale)
+        journal.fresh(stale)
+        if changed:
+            now = self.machine.clock.seconds()
+            store = MemoryStore(self.project, self.project.title, lambda: now, group)
+            rewrite_current(store, {}, now, "sync")
+            refresh(self.machine, self.project)
+            journal.set_note("memory", "")
+        return problems, changed
+
+    def _forget(self, journal: SyncJournal) -> None:
+        """What another machine of this person forgot is forgotten here, before anything is written."""
+        keys = [key for key in journal.stale() if key.startswith("line/denied.jsonl/")]
+        if not keys:
+            return
+        bodies = [version.entry.body for key in keys if (version := winner(journal.heads(key))) is not None]
+        with self._locally(journal):
+            Applier(self.machine, self.project, journal, "").run(keys)
+        lines = [body for body in bodies if isinstance(body, dict)]
+        sessions = sorted({str(line["session"]) for line in lines if line.get("session")})
+        ids = sorted({str(line["id"]) for line in lines if line.get("id")})
+        if sessions or ids:
+            forget(self.machine, self.project, Wanted(sessions=tuple(sessions), ids=tuple(ids)))
+        denied = Denied(self.project.memory)
+        with self._locally(journal):
+            journal.purge(lambda row: _is_denied_row(row, denied))
+            journal.fresh(keys)
+
+    # --- publishing --------------------------------------------------------------------------------------
+
+    def _goes_out(self, row: Row) -> bool:
+        if row.scope == _OWN:
+            return not self.target.team_only and self.keys.pair(row.author) is not None
+        return self.settings.team is not None
+
+    def _outgoing(self, journal: SyncJournal) -> _Outgoing:
+        """New packs, and those that must be made again: something in them is forgotten, or others may read now."""
+        place = f"{self.keys.author}/{self.machine.clock.letters}"
+        outgoing = _Outgoing(place)
+        roster = roster_of(journal, self.settings.team)
+        readers = ",".join(recipients(roster.members.values()))
+        own = [
+            pack for pack in journal.packs(self.name).values() if pack.place == place and pack.state == "own"
+        ]
+        renew = readers != journal.note(f"readers {self.name}")
+        many = len(own) >= _MOST_PACKS
+        live: list[Row] = []
+        for one in own:
+            rows = journal.live_in(self.name, place, one.name)
+            has_team = any(row.scope != _OWN for row in rows)
+            if many or (renew and has_team) or journal.gone_in(self.name, place, one.name):
+                outgoing.drop.append(one.name)
+                live += rows
+        # What others of this person published and must not stay, this machine can take off too, where it can write.
+        new = [row for row in journal.unsent(self.name) if self._goes_out(row)]
+        outgoing.rows = new
+        for scope, to in self._recipients(roster).items():
+            rows = sorted(
+                (row for row in (*live, *new) if _audience(row) == scope), key=lambda row: (row.stamp, row.id)
+            )
+            for group in split(Signed(row.line, row.signature, decode(row.line)) for row in rows):
+                data = pack(group, () if self.target.plain else to)
+                outgoing.add[name_of(data)] = data
+                outgoing.contents[name_of(data)] = [one.id for one in group]
+        outgoing.drop = [name for name in outgoing.drop if name not in outgoing.add]
+        outgoing.readers = readers
+        return outgoing
+
+    def _recipients(self, roster: Roster) -> dict[str, tuple[str, ...]]:
+        """Who can read what: one's own machines; the team; and, of a request to join, only who made the team."""
+        team = self.settings.team
+        others = recipients(roster.members.values())
+        return {
+            _OWN: (self.keys.own.seal,),
+            "team": others or (self.keys.own.seal,),
+            "request": (team.seal, self.keys.own.seal) if team is not None else (self.keys.own.seal,),
+        }
+
+    def _publish(self, journal: SyncJournal, outgoing: _Outgoing) -> None:
+        if outgoing.add or outgoing.drop:
+            self.transport.publish(outgoing.place, outgoing.add, outgoing.drop)
+        for name in outgoing.drop:
+            journal.drop_pack(self.name, outgoing.place, name)
+        for name, data in outgoing.add.items():
+            row = PackRow(outgoing.place, name, len(data), "own")
+            journal.put_pack(self.name, row, outgoing.contents[name])
+        journal.set_note(f"readers {self.name}", outgoing.readers)
+
+
+class _Outgoing:
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self.rows: list[Row] = []
+        self.add: dict[str, bytes] = {}
+        self.contents: dict[str, list[str]] = {}
+        self.drop: list[str] = []
+        self.readers = ""
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.add.values()))
+
+
+def _audience(row: Row) -> str:
+    if row.scope == _OWN:
+        return _OWN
+    return "request" if row.key.startswith(f"{PREFIX}request/") else "team"
+
+
+def _is_denied_row(row: Row, denied: Denied) -> bool:
+    try:
+        return is_denied(decode(row.line), denied)
+    except ValueError:
+        return False
