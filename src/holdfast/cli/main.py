@@ -35,6 +35,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "index": ("holdfast.cli.index", "bring the search index up to date, or make it anew"),
     "lessons": ("holdfast.cli.lessons", "what sessions taught: review, promote, reject, share, trust"),
     "share": ("holdfast.cli.share", "share decisions with your team, as files that are reviewed in git"),
+    "sync": ("holdfast.cli.sync", "one memory on several machines, and what a team shares"),
+    "team": ("holdfast.cli.team", "who shares this project's decisions, and what each of them shares"),
+    "keys": ("holdfast.cli.keys", "the key by which you sign and seal what is synced"),
     "trust": ("holdfast.cli.trust", "archives and lessons from elsewhere that wait for you"),
     "forget": ("holdfast.cli.forget", "remove a session, a fact or words from all of memory, for good"),
     "project": ("holdfast.cli.project", "the projects of this repository, and which one a branch works on"),
@@ -82,6 +85,7 @@ GROUPS: dict[str, str] = {
     "lessons and knowledge": "lessons know classify",
     "ledger": "ledger cost recommend similar roi holdout backtest",
     "agents": "agents install uninstall plugin on off",
+    "share": "sync team keys",
     "care": "doctor audit du prune project history undo archive export restore trust forget index completion",
     "for programs": "hook statusline fenced mcp",
 }

@@ -236,6 +236,12 @@ class SyncJournal:
         for state in states:
             self._ask("DELETE FROM pack WHERE target = ? AND state = ?", (target, state))
 
+    def reread_all(self, states: Collection[str]) -> None:
+        """The same for all targets, whose state counts as unknown."""
+        for state in states:
+            self._ask("DELETE FROM pack WHERE state = ?", (state,))
+        self._ask("DELETE FROM note WHERE name LIKE 'state %'")
+
     def ids_in(self, target: str, place: str, name: str) -> list[str]:
         rows = self._ask(
             "SELECT id FROM content WHERE target = ? AND place = ? AND name = ?", (target, place, name)

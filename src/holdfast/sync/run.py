@@ -105,6 +105,8 @@ class SyncRun:
                     self._notice_lost(journal, packs, known)
                     intake.take(fetched)
                 joined = self._admit(journal)
+                if joined:
+                    journal.reread(self.name, ("refused",))
             if not self.dry_run:
                 self._forget(journal)
             with self._locally(journal):

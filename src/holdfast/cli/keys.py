@@ -1,0 +1,141 @@
+"""`holdfast keys`: the key by which this person signs and seals what is synced."""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+
+from holdfast.core import files
+from holdfast.core.errors import NotFound, StoreError, UsageError
+from holdfast.sync import service
+from holdfast.sync.keys import Keys, fingerprint
+from holdfast.terminal import output
+from holdfast.terminal.consent import agreed, require_person, terminal
+from holdfast.terminal.options import Machine, Namespace, Verb, flag, option
+
+DESCRIPTION = """Shows your key, and takes it to your other machines. It is made by the first sync and never leaves this
+machine unless you export it. Whoever has it can read your synced memory and write in your name."""
+EXAMPLES = """examples:
+  holdfast keys                          your name and your key's fingerprint
+  holdfast keys export me.key            the key in a file, sealed with a passphrase
+  holdfast keys restore me.key           on the other machine
+  holdfast keys rotate                   a new key from now on
+  holdfast keys revoke                   the same after the key was stolen: what it signs from now on is refused
+  holdfast keys name "Ana Example"       the name that others see
+"""
+_ENV = "HOLDFAST_PASSPHRASE"
+_YES = flag("--yes", "do not ask")
+_JSON = flag("--json", "the key's fingerprint and name as JSON")
+VERBS = {
+    "show": Verb("your name and your key's fingerprint", (_JSON,)),
+    "export": Verb(
+        "write the key to a file, sealed with a passphrase",
+        (option("file", metavar="FILE", help="where to"), _JSON),
+    ),
+    "restore": Verb(
+        "use the key of another machine here",
+        (
+            option("file", metavar="FILE", help="what export wrote"),
+            flag("--replace", "use it in the place of the key that is here"),
+            _JSON,
+        ),
+    ),
+    "rotate": Verb("make a new key; the old one still reads what it wrote", (_YES, _JSON)),
+    "revoke": Verb("make a new key, and refuse what the old one signs from now on", (_YES, _JSON)),
+    "name": Verb("the name that others see", (option("name", metavar="NAME", help="your name"), _JSON)),
+}
+OPTIONS = (flag("--json", "the key's fingerprint and name as JSON"),)
+
+
+def run(options: Namespace, machine: Machine) -> None:
+    keys = Keys(machine)
+    if not keys.exists:
+        output.answer(options, {"author": None}, "There is no key yet. The first sync makes one.")
+        return
+    _show(options, keys, f"{keys.name}, key {fingerprint(keys.author)}")
+
+
+run_show = run
+
+
+def _show(options: Namespace, keys: Keys, said: str) -> None:
+    value = {
+        "author": keys.author,
+        "fingerprint": fingerprint(keys.author),
+        "name": keys.name,
+        "verify": keys.own.verify,
+        "before": [pair.author for pair in keys.pairs[1:]],
+    }
+    output.answer(options, value, said)
+
+
+def run_export(options: Namespace, machine: Machine) -> None:
+    require_person(machine)
+    path = machine.cwd / Path(options.file).expanduser()
+    if path.exists():
+        raise StoreError("there is a file already", where=str(path), fix="Name another one")
+    keys = Keys(machine)
+    data = keys.export(_passphrase(machine, again=True))
+    with files.explained(path, "write"), files.open_new(path, 0o600) as file:
+        file.write(data)
+        files.finish(file)
+    _show(
+        options,
+        keys,
+        f"Written to {path}. On the other machine: holdfast keys restore {path.name}, then delete the file.",
+    )
+
+
+def run_restore(options: Namespace, machine: Machine) -> None:
+    require_person(machine)
+    path = machine.cwd / Path(options.file).expanduser()
+    data = files.read(path)
+    if data is None:
+        raise NotFound("there is no such file", where=str(path), fix="holdfast keys export FILE writes one")
+    keys = Keys(machine)
+    author = keys.restore(data, _passphrase(machine), str(path), instead=options.replace)
+    service.keys_changed(machine)
+    _show(
+        options, keys, f"You are {keys.name} here too, key {fingerprint(author)}. Run holdfast sync TARGET."
+    )
+
+
+def run_rotate(options: Namespace, machine: Machine) -> int | None:
+    return _renew(options, machine, revoke=False)
+
+
+def run_revoke(options: Namespace, machine: Machine) -> int | None:
+    return _renew(options, machine, revoke=True)
+
+
+def _renew(options: Namespace, machine: Machine, *, revoke: bool) -> int | None:
+    require_person(machine)
+    question = "Make a new key? Export it to your other machines then, and ask your teams to invite it."
+    if not options.yes and not agreed(question, fix="Say --yes to go ahead"):
+        output.line("Nothing was changed.")
+        return 1
+    keys = Keys(machine)
+    keys.rotate(revoke=revoke)
+    said = f"Your key is {fingerprint(keys.author)} now. The old one still reads what it wrote."
+    if revoke:
+        said += " What it signs from now on is refused here; an owner of each team removes it: holdfast team remove."
+    service.keys_changed(machine)
+    _show(options, keys, said)
+    return None
+
+
+def run_name(options: Namespace, machine: Machine) -> None:
+    keys = Keys(machine)
+    keys.rename(options.name)
+    _show(options, keys, f"Others see you as {keys.name}.")
+
+
+def _passphrase(machine: Machine, *, again: bool = False) -> str:
+    if given := machine.env.get(_ENV):
+        return given
+    if not terminal():
+        raise UsageError("no terminal, so nobody can be asked for the passphrase", fix=f"Set {_ENV}")
+    first = getpass.getpass("Passphrase: ")
+    if again and getpass.getpass("Once more: ") != first:
+        raise UsageError("the two differ", fix="Try again")
+    return first

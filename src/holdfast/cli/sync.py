@@ -1,0 +1,310 @@
+"""`holdfast sync`: one memory on several machines, through a folder, ssh, or the repository's own remote."""
+
+from __future__ import annotations
+
+import time
+
+from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.guard.hidden_text import visible
+from holdfast.store.project import Project
+from holdfast.sync import service
+from holdfast.sync.keys import fingerprint
+from holdfast.sync.merge import Conflict
+from holdfast.sync.run import SyncResult
+from holdfast.sync.settings import Target, change_settings, read_settings
+from holdfast.terminal import output
+from holdfast.terminal.consent import agreed, require_person, terminal
+from holdfast.terminal.options import Machine, Namespace, at_least_one, flag, option
+from holdfast.terminal.output import counted, flat
+
+DESCRIPTION = """Brings this project's memory on several machines together. TARGET is a folder (a drive, a folder that
+Syncthing keeps), ssh://HOST/PATH, or git: hidden refs in the remote that this repository has. What leaves is sealed for
+your own key; take it to the other machine with `holdfast keys export`. What you share with a team is sealed for its
+members. Without TARGET it syncs with the one used first."""
+EXAMPLES = """examples:
+  holdfast sync /media/usb/memory        a folder; asks the first time
+  holdfast sync ssh://desk/srv/memory    the same on another machine
+  holdfast sync git                      hidden refs in this repository's remote
+  holdfast sync                          the same target again
+  holdfast sync --dry-run --json         what would be sent and received
+  holdfast sync --conflicts              what two machines or people said differently
+  holdfast sync --keep 3f9a01c2          settle one of them
+"""
+_STEP_S = 5
+
+OPTIONS = (
+    option("target", nargs="?", default="", metavar="TARGET", help="a folder, ssh://HOST/PATH, or git"),
+    flag("--dry-run", "what would be sent and received; nothing is written", group="what"),
+    flag("--watch", "sync again whenever something changes, until Ctrl+C", group="what"),
+    flag("--conflicts", "what two machines or people said differently", group="what"),
+    option("--keep", default="", metavar="VERSION", group="what", help="settle a conflict for this version"),
+    option("--after-session", choices=("on", "off"), group="what", help="sync whenever a session has ended"),
+    flag("--plain", "leave what goes to TARGET unsealed: whoever can read it there, can read your memory"),
+    flag("--team-only", "send nothing of your own to TARGET, only what you share with the team"),
+    option(
+        "--as", dest="identity", default="", metavar="NAME", help="how this project is called on all machines"
+    ),
+    option(
+        "--every", type=at_least_one, default=_STEP_S, metavar="SECONDS", help="how often --watch looks (5)"
+    ),
+    flag("--quiet", "say nothing unless something is wrong"),
+    flag("--yes", "do not ask"),
+    flag("--json", "sent, received and conflicts as JSON"),
+)
+
+
+def run(options: Namespace, machine: Machine) -> int | None:
+    project = machine.project()
+    if options.conflicts:
+        _list(options, project)
+        return None
+    if options.keep:
+        _settle(options, machine, project)
+        return None
+    settings = read_settings(project)
+    if options.after_session and not options.target:
+        _after_session(options, project)
+        return None
+    name = service.target_name(machine, settings, options.target)
+    target = settings.targets.get(name) or Target()
+    target = Target(
+        plain=options.plain or target.plain, team_only=options.team_only or target.team_only, seen=target.seen
+    )
+    if not options.dry_run and not _is_agreed(options, machine, project, name, target):
+        output.line("Nothing was sent or changed.")
+        return 1
+    if options.after_session:
+        _after_session(options, project)
+    if options.watch:
+        return _watch(options, machine, project, name)
+    result = service.sync(machine, project, name, dry_run=options.dry_run, may_ask=terminal())
+    _show(options, machine, project, result)
+    return None
+
+
+def _is_agreed(options: Namespace, machine: Machine, project: Project, name: str, target: Target) -> bool:
+    """Asks before the first sync with a target: what goes there, and who can read it."""
+    found = service.preview(machine, project, name, target)
+    if found is None and not options.identity:
+        if (target.plain, target.team_only) != _known(project, name):
+            service.agree_to(project, name, target)
+        return True
+    project.prepare()
+    if found is not None and not options.yes:
+        require_person(machine)
+        who = (
+            f"readable for {', '.join(map(_shown, found.readers))}"
+            if found.readers
+            else "sealed for your own key"
+        )
+        lines = [f"This project is {_shown(options.identity or found.identity)}."]
+        if not target.team_only:
+            seal = (
+                "NOT sealed: whoever can read the target can read it"
+                if found.plain
+                else "sealed for your own key"
+            )
+            lines.append(f"{counted(found.own, 'item')} of your memory go to {name}, {seal}.")
+        if found.team:
+            seal = "NOT sealed" if found.plain else who
+            lines.append(f"{counted(found.team, 'statement')} that you share with the team: {seal}.")
+        for line in lines:
+            output.note(line)
+        if not agreed("Sync?", fix="Say --yes to agree, --dry-run to only look"):
+            return False
+    service.agree_to(project, name, target, identity=options.identity)
+    return True
+
+
+def _known(project: Project, name: str) -> tuple[bool, bool]:
+    target = read_settings(project).targets.get(name) or Target()
+    return target.plain, target.team_only
+
+
+def _show(options: Namespace, machine: Machine, project: Project, result: SyncResult) -> None:
+    for refused in result.refused:
+        who = f" by {fingerprint(refused.who)}" if refused.who and "/" not in refused.who else ""
+        output.warn(f"{_entries(refused.number)}{who} refused: {refused.why}")
+    output.warn_all(f"left out: {problem}" for problem in result.problems)
+    if options.json:
+        output.show_json(as_json(result))
+        return
+    if options.quiet and not result.conflicts:
+        return
+    verb = ("would be sent", "would be received") if options.dry_run else ("sent", "received")
+    said = f"{result.target}: {_entries(result.sent)} {verb[0]}, {result.received} {verb[1]}"
+    said += f" in {result.seconds:.1f} s." if result.sent or result.received else ". Nothing new."
+    output.line(said)
+    if result.sealed:
+        output.line(
+            f"{counted(result.sealed, 'pack')} sealed for others. If they are yours, bring the key of that machine: "
+            "holdfast keys export there, holdfast keys restore here."
+        )
+    for joined in result.joined:
+        output.line(f"{_shown(joined)} is in the team now.")
+    if result.conflicts:
+        output.line(f"{counted(result.conflicts, 'conflict')} to settle: holdfast sync --conflicts")
+    _ask_about(options, machine, project, result)
+
+
+def _ask_about(options: Namespace, machine: Machine, project: Project, result: SyncResult) -> None:
+    """One question for each author whose items came, and about whom nobody here was asked."""
+    view = service.team_view(machine, project) if result.waits_for else None
+    if view is None:
+        return
+    names = {shared.author: shared.by for shared in view.shared}
+    for author in result.waits_for:
+        name = _shown(names.get(author, author))
+        if not terminal() or options.dry_run or machine.inside_agent:
+            output.line(f"{name} shares decisions that agents do not see yet: holdfast team trust {name}")
+            continue
+        number = sum(shared.author == author for shared in view.shared)
+        for shared in [one for one in view.shared if one.author == author][:10]:
+            output.wrapped(f"- {flat(visible(shared.item.text))}", indent=2)
+        told = agreed(
+            f"Show {name}'s {counted(number, 'confirmed statement')} to your agents? Key {fingerprint(author)}"
+        )
+        service.answer_about(machine, project, author, told=told)
+
+
+def as_json(result: SyncResult) -> dict[str, object]:
+    return {
+        "target": result.target,
+        "sent": result.sent,
+        "received": result.received,
+        "conflicts": result.conflicts,
+        "changed": result.changed,
+        "sealed": result.sealed,
+        "refused": [{"why": one.why, "author": one.who, "number": one.number} for one in result.refused],
+        "problems": result.problems,
+        "joined": result.joined,
+        "waits_for": result.waits_for,
+        "bytes_sent": result.bytes_sent,
+        "bytes_received": result.bytes_received,
+        "seconds": round(result.seconds, 3),
+        "done": result.done,
+    }
+
+
+def _watch(options: Namespace, machine: Machine, project: Project, name: str) -> int:
+    """Looks every few seconds; a target that is away is said once, and tried again."""
+    trouble = ""
+    output.note(f"Syncing with {name} until Ctrl+C.")
+    try:
+        while True:
+            try:
+                result = service.sync(machine, project, name)
+                if result.sent or result.received or result.refused:
+                    _show(options, machine, project, result)
+                trouble = ""
+            except UsageError:
+                raise
+            except HoldfastError as error:
+                if error.line() != trouble:
+                    output.warn(error.line())
+                trouble = error.line()
+            time.sleep(options.every)
+    except KeyboardInterrupt:
+        return 0
+
+
+def _after_session(options: Namespace, project: Project) -> None:
+    on = options.after_session == "on"
+    if on and not read_settings(project).default and not options.target:
+        raise UsageError(
+            "there is no target to sync with yet", fix="holdfast sync TARGET once, in a terminal"
+        )
+    change_settings(project, lambda settings: setattr(settings, "after_session", on))
+    said = "Every session that ends is followed by a sync." if on else "Nothing is synced by itself."
+    if not options.target:
+        output.answer(options, {"after_session": on}, said)
+
+
+# --- conflicts ---------------------------------------------------------------------------------------------
+
+
+def _list(options: Namespace, project: Project) -> None:
+    found = service.open_conflicts(project)
+    if options.json:
+        output.show_json([conflict_as_json(conflict) for conflict in found])
+        return
+    for conflict in found:
+        output.heading(f"{conflict.name}  {label(conflict)}")
+        for version in reversed(conflict.versions):
+            counts = " · counts now" if version == conflict.versions[-1] and not conflict.replaced else ""
+            entry = version.entry
+            when = entry.order.time.strftime("%Y-%m-%d %H:%M")
+            output.line(f"  {version.id[:8]}  {_shown(entry.by)} on {entry.order.machine}, {when}{counts}")
+            output.wrapped(flat(visible(text_of(entry.body))), indent=12)
+    if not found:
+        output.line("Nothing is in conflict.")
+    else:
+        output.line()
+        output.line(
+            "holdfast sync --keep VERSION settles one; the other version stays in its entry's history."
+        )
+
+
+def label(conflict: Conflict) -> str:
+    """What a conflict is about, in words."""
+    kind, *rest = conflict.key.split("/")
+    if conflict.replaced:
+        return f"two statements about {_shown(conflict.replaced)}, each unaware of the other"
+    what = {"passage": "decision", "register": "decision", "file": "file", "team": "shared statement"}.get(
+        kind, kind
+    )
+    return f"the {what} {_shown(rest[-1])} was changed in two places"
+
+
+def text_of(body: object) -> str:
+    """What a version says, for people."""
+    if body is None:
+        return "(taken out)"
+    if not isinstance(body, dict):
+        return str(body)
+    for name in ("text", "passage", "fact"):
+        inner = body.get(name)
+        if isinstance(inner, dict):
+            return text_of(inner)
+        if isinstance(inner, str):
+            reason = f" (because {body['reason']})" if body.get("reason") else ""
+            return f"{inner}{reason}" + (f" → {body['answer']}" if body.get("answer") else "")
+    return str(body)
+
+
+def conflict_as_json(conflict: Conflict) -> dict[str, object]:
+    return {
+        "id": conflict.name,
+        "about": label(conflict),
+        "key": conflict.key,
+        "versions": [
+            {
+                "version": version.id,
+                "by": version.entry.by,
+                "author": version.entry.author,
+                "machine": version.entry.order.machine,
+                "at": version.entry.order.time.isoformat(timespec="seconds"),
+                "text": text_of(version.entry.body),
+                "counts": version == conflict.versions[-1] and not conflict.replaced,
+            }
+            for version in conflict.versions
+        ],
+    }
+
+
+def _settle(options: Namespace, machine: Machine, project: Project) -> None:
+    require_person(machine)
+    conflict = service.settle(machine, project, options.keep)
+    output.answer(
+        options,
+        {"settled": conflict.name, "kept": options.keep},
+        "Settled. The next sync writes it here and takes it to the others.",
+    )
+
+
+def _entries(number: int) -> str:
+    return f"{number:,} {'entry' if number == 1 else 'entries'}"
+
+
+def _shown(text: str) -> str:
+    return flat(visible(text))
