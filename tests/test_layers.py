@@ -56,6 +56,8 @@ MAY_WRITE = {
     "store/project.py": "the link in the work tree",
     "store/snapshots.py": "the oldest snapshot goes",
     "transcripts/kept.py": "SQLite writes kept.db",
+    "cli/keys.py": "an exported key goes where its owner says",
+    "store/sync_journal.py": "SQLite makes the file, which only its owner may read",
     "sync/folder.py": "packs go to a drive of the user, where our locks and stages have no place",
     "trials/workspace.py": "the work tree and the home of a trial, in a temporary folder",
 }

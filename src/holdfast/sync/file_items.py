@@ -81,7 +81,7 @@ def _put(
     if after is None:
         files.discard([path])
     else:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        files.make_private(path.parent)
         files.replace_held(held, path, after, files.digest(before))
 
 

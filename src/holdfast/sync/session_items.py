@@ -166,7 +166,7 @@ def _put(held: files.Held, path: Path, text: str) -> None:
     data = encode_text(text)
     before = files.read(path)
     if before != data:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        files.make_private(path.parent)
         files.replace_held(held, path, data, files.digest(before))
 
 
