@@ -148,3 +148,17 @@ def test_the_cost_is_the_tokens_of_each_telling_for_every_later_answer(history: 
     assert one.carried > at_command
     assert one.cost_usd is not None and one.cost_usd > 0
     assert report.carried == one.carried
+
+
+def test_without_a_checkout_a_session_is_told_the_state_of_its_own_branch_only(history: History) -> None:
+    for day, branch in enumerate(("fix/refunds", "fix/rates", "fix/refunds")):
+        history.session(day, f"Work on {branch}", branch=branch).edit("a.py").save()
+    transcripts = history.folder.rename(history.repo.parent / "transcripts")
+    elsewhere = history.repo.parent / "elsewhere"
+    elsewhere.mkdir()
+    machine = Machine(cwd=elsewhere)
+    report = run(machine, machine.project(), [transcripts])
+
+    state = [[line.text for line in one.lines if line.kind == "state"] for one in report.tested]
+    assert state[1] == [], "the branch is new, and what was done on another one is not told"
+    assert len(state[2]) == 1 and "Work on fix/refunds" in state[2][0]

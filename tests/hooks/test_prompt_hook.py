@@ -133,6 +133,19 @@ def test_a_prompt_that_says_nothing_specific_is_told_what_its_branch_changes(sho
         "shop/refunds.py",
     ]
     assert "changed on this branch" in shop.last().lines[1].reason
+
+
+def test_files_of_holdfast_itself_are_never_among_the_likely_ones(shop: Prompted) -> None:
+    ledger = shop.root / ".holdfast/ledger.md"
+    ledger.parent.mkdir(exist_ok=True)
+    ledger.write_text("# Ledger\n", encoding="utf-8")
+    git(shop.root, "add", "--all", "--force")
+    git(shop.root, "commit", "--quiet", "-m", "All of it")
+    git(shop.root, "switch", "--quiet", "-c", "fix/refunds")
+    for path in (ledger, shop.root / "shop/refunds.py"):
+        path.write_text("changed\n", encoding="utf-8")
+    shop.made_ready()
+    assert shop.asked("review the changes of this branch") == [HEADING, "shop/refunds.py"]
     assert shop.asked("write a haiku about cherry blossoms in Kyoto", session_id="another") == []
 
 

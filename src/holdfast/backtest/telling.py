@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
@@ -26,11 +26,15 @@ from holdfast.hooks.offers import COMMANDS_HEADING, HEADING
 from holdfast.hooks.prepared import Prepared
 from holdfast.hooks.ranking import path_lines
 
+if TYPE_CHECKING:
+    from holdfast.hooks.start_lines import Lines
+
 When = Literal["start", "first prompt", "later prompt", "file", "command", "question"]
 HOST = "claude-code"
 _COMMAND = lazy_regex(
     r"[a-z][a-z ]{2,20}: `[^`]+`(?: \[L-[0-9a-z]{6}\])?\Z"
 )  # a lesson on how something is run here
+_ON_BRANCH = lazy_regex(r" \(on ([^\s()]+)\)\Z")
 _FOLDER_LINE = "folder of what is below it"
 _TOOLS = {"shell": moment.SHELL, "read": READ, "edit": "Edit", "ask": moment.ASK}
 _AT: dict[str, When] = {"shell": "command", "read": "file", "edit": "file", "ask": "question"}
@@ -120,9 +124,16 @@ class _Session:
         place, prepared = self._teller._place, self._teller._prepared
         call = self._call(START, None, source="startup")
         told = start_lines.choose(prepared, place.memory, call.payload, place.branch())
-        lines, _ = start_lines.fitting(told.lines, start_lines.START_TOKENS)
+        lines, _ = start_lines.fitting(self._of_its_branch(told.lines), start_lines.START_TOKENS)
         self._record(call, lines)
         yield from _as_lines(lines, "start", 0)
+
+    def _of_its_branch(self, lines: Lines) -> Lines:
+        """Without a checkout memory tells the state of all branches, each with its name; in one that of its own."""
+        branch = self._teller._place.branch()
+        if not branch or self._teller._has_files:
+            return lines
+        return [line for line in lines if (on := _ON_BRANCH.search(line[0])) is None or on[1] == branch]
 
     def _prompt(self, number: int, step: Step) -> Iterator[ToldLine]:
         place, prepared = self._teller._place, self._teller._prepared

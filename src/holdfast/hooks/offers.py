@@ -121,7 +121,7 @@ class Offers:
         for path, reason in [*reasons[:count], *near_reasons, *reasons[count:]]:
             if len(self._likely) == MOST_FILES:
                 break
-            if path in self._likely or path in self._heard.files or path in self._text:
+            if path in self._likely or path in self._heard.files or path in self._text or is_ours(path):
                 continue
             if self._top is None or is_file(self._top, path, folders):
                 self._likely[path] = reason
@@ -179,6 +179,11 @@ def is_mentioned(command: str, text: str) -> bool:
             return True
         at = text.find(command, at + 1)
     return False
+
+
+def is_ours(path: str) -> bool:
+    """Whether a path is holdfast's own: what is in there is told as lines, if at all."""
+    return "/.holdfast/" in f"/{path}"
 
 
 def is_file(top: str, path: str, folders: dict[str, str] | None = None) -> bool:

@@ -61,6 +61,7 @@ def _words(line: Line) -> list[str]:
 
 _DAY_S = 86_400
 _LONGEST = 60  # tokens of one line: a single long text must not use up the budget
+_LONGEST_DONE = 36  # what was done matters less than what is next
 _LONGEST_TEXT = 2_000
 _NOT_TEXT = lazy_regex(r"[\ud800-\udfff]")  # bytes of the file that are not UTF-8
 
@@ -128,7 +129,7 @@ def todo_line(item: OpenItem) -> Line:
 
 def done_line(item: Done) -> Line:
     signature = ", ".join(part for part in (render_minute(item.at)[:10], one_line(item.agent)) if part)
-    text = one_line(item.text)
+    text = cut_to(one_line(item.text), _LONGEST_DONE)
     return Line(f"Done last ({signature}): {text}", _from(item.session, item.at), "done", said=text)
 
 
