@@ -42,6 +42,9 @@ _PERSONAL = (
     "APPDATA",
     "COPILOT_HOME",
     "HOLDFAST_EVENTS",
+    "KIMI_CODE_HOME",
+    "GROK_HOME",
+    "CONTINUE_GLOBAL_DIR",
     "CI",
     *AGENT_SIGNS,
 )

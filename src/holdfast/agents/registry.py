@@ -12,7 +12,7 @@ import sys
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from holdfast.agent_kit.contract import Importer
 
@@ -22,24 +22,34 @@ if TYPE_CHECKING:  # nearly every command needs a reader, few a host, and fewer 
 
 GROUP = "holdfast.agents"
 
-# Agent, title, folder, and the reader there: a class, or an instance. Content is offered to readers in this order.
-_LISTED = (
-    ("claude-code", "Claude Code", "claude_code", "ClaudeCode"),
-    ("codex", "Codex CLI", "codex", "Codex"),
-    ("gemini", "Gemini CLI", "gemini", "Gemini"),
-    ("opencode", "OpenCode", "opencode", "OpenCode"),
-    ("copilot", "GitHub Copilot CLI", "copilot", "Copilot"),
-    ("qwen", "Qwen Code", "qwen", "Qwen"),
-    ("cursor", "Cursor", "cursor", "Cursor"),
-    ("aider", "aider", "aider", "Aider"),
-    ("cline", "Cline", "cline", "CLINE"),
-    ("roo", "Roo Code", "cline", "ROO"),
-    ("goose", "Goose", "goose", "Goose"),
-    ("pi", "Pi", "pi", "Pi"),
-    ("reasonix", "Reasonix", "reasonix", "Reasonix"),
-    ("specstory", "SpecStory", "specstory", "SpecStory"),
-    ("generic", "any agent (events.jsonl)", "generic", "Generic"),
-    ("entire", "Entire", "entire", "Entire"),
+Known = Literal["run", "recorded", "documented", "ours", "package"]
+"""How a reader is known to be right: its client was run by us, or files that its users published were read, or only
+documentation and source were; the format is ours; another package brings it."""
+
+# Agent, title, folder, the reader there (a class, or an instance), and how it is known. Content is offered to readers
+# in this order.
+_LISTED: tuple[tuple[str, str, str, str, Known], ...] = (
+    ("claude-code", "Claude Code", "claude_code", "ClaudeCode", "run"),
+    ("codex", "Codex CLI", "codex", "Codex", "run"),
+    ("gemini", "Gemini CLI", "gemini", "Gemini", "run"),
+    ("kilo", "Kilo Code", "kilo", "Kilo", "run"),  # its tables are OpenCode's and more
+    ("opencode", "OpenCode", "opencode", "OpenCode", "run"),
+    ("copilot", "GitHub Copilot CLI", "copilot", "Copilot", "run"),
+    ("qwen", "Qwen Code", "qwen", "Qwen", "run"),
+    ("cursor", "Cursor", "cursor", "Cursor", "documented"),
+    ("aider", "aider", "aider", "Aider", "recorded"),
+    ("cline", "Cline", "cline", "CLINE", "recorded"),
+    ("roo", "Roo Code", "cline", "ROO", "recorded"),
+    ("goose", "Goose", "goose", "Goose", "documented"),
+    ("pi", "Pi", "pi", "Pi", "recorded"),
+    ("reasonix", "Reasonix", "reasonix", "Reasonix", "recorded"),
+    ("kimi", "Kimi Code", "kimi", "Kimi", "run"),
+    ("grok", "Grok Build", "grok", "Grok", "run"),
+    ("crush", "Crush", "crush", "Crush", "recorded"),
+    ("continue", "Continue", "continue_dev", "Continue", "run"),
+    ("specstory", "SpecStory", "specstory", "SpecStory", "recorded"),
+    ("generic", "any agent (events.jsonl)", "generic", "Generic", "ours"),
+    ("entire", "Entire", "entire", "Entire", "recorded"),
 )
 HOSTS = ("claude-code", "codex", "copilot", "gemini", "opencode", "qwen", "cursor")  # in display order
 PLUGINS = ("claude-code", "codex", "copilot", "gemini")  # hosts for which a plugin can be made
@@ -74,13 +84,17 @@ class _OnFirstUse:
         )
 
 
-IMPORTERS: tuple[Importer, ...] = tuple(cast(Importer, _OnFirstUse(*listed)) for listed in _LISTED)
+IMPORTERS: tuple[Importer, ...] = tuple(cast(Importer, _OnFirstUse(*listed)) for *listed, _ in _LISTED)
 BY_AGENT: dict[str, Importer] = {importer.agent: importer for importer in IMPORTERS}
 
 
 def importers() -> tuple[Importer, ...]:
     """Return all readers, in the order in which content is offered to them."""
     return (*IMPORTERS, *(added.reader for added in third_party().values()))
+
+
+def known_by(agent: str) -> Known:
+    return next((known for name, *_, known in _LISTED if name == agent), "package")
 
 
 def importer_of(agent: str) -> Importer | None:
@@ -94,7 +108,7 @@ def hosts() -> tuple[str, ...]:
 
 def host_of(agent: str) -> Host | None:
     if agent in HOSTS:
-        folder = next(folder for name, _, folder, _ in _LISTED if name == agent)
+        folder = next(folder for name, _, folder, *_ in _LISTED if name == agent)
         return cast("Host", import_module(f"holdfast.agents.{folder}.host").HOST)
     return added.host if (added := third_party().get(agent)) else None
 

@@ -11,6 +11,14 @@ from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag
 from holdfast.terminal.output import Column, place, table_of
 
+_KNOWN = {
+    "run": "its client, run",
+    "recorded": "published sessions",
+    "documented": "documentation",
+    "ours": "our own format",
+    "package": "another package",
+}
+
 OPTIONS = (flag("--json", "the list as JSON"),)
 
 
@@ -30,6 +38,7 @@ def _show(seen: Sequence[AgentSeen]) -> None:
             (Column("Here", "right"), lambda agent: str(agent.here)),
             (Column("Last"), lambda agent: day(agent.last) if agent.last else ""),
             (Column("Hooks"), _hooks),
+            (Column("Known by", dispensable=3), lambda agent: _KNOWN[agent.known]),
             (
                 Column("Folder", flexible=True, dispensable=1),
                 lambda agent: place(agent.folders[0]) if agent.folders else "",

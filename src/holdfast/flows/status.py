@@ -6,7 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from holdfast.agents.registry import hosts, importers
+from holdfast.agents.registry import hosts, importers, known_by
 from holdfast.briefing.explain import why_silent, why_uncaptured
 from holdfast.briefing.recovery import state_of
 from holdfast.flows.find_transcripts import SessionSource, discover, sources_of_project
@@ -47,7 +47,7 @@ class Status(Struct, frozen=True, kw_only=True):
 class AgentSeen(Struct, frozen=True, kw_only=True):
     """An agent on this machine. `sessions` counts all that were found, `here` those of this project.
 
-    `host` says whether hooks can be installed, `wired` whether they are.
+    `host` says whether hooks can be installed, `wired` whether they are; `known` how its reader is known to be right.
     """
 
     agent: str
@@ -60,6 +60,7 @@ class AgentSeen(Struct, frozen=True, kw_only=True):
     importer: bool
     host: bool
     wired: bool
+    known: str
 
 
 def status_of(machine: Machine, project: Project) -> Status:
@@ -123,6 +124,7 @@ def agents_of(machine: Machine, project: Project) -> list[AgentSeen]:
                 importer=True,
                 host=importer.agent in hosts(),
                 wired=importer.agent in hooked_agents,
+                known=known_by(importer.agent),
             )
         )
     return agents

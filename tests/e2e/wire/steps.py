@@ -68,7 +68,15 @@ class NotOffered(Exception):
 
 
 # In the order of preference: some clients offer an older name beside the newer one.
-_SHELLS = ("Bash", "bash", "exec_command", "shell_command", "run_shell_command", "shell")
+_SHELLS = (
+    "Bash",
+    "bash",
+    "exec_command",
+    "shell_command",
+    "run_shell_command",
+    "run_terminal_command",
+    "shell",
+)
 _READERS = ("Read", "read", "read_file", "view")
 _ASKERS = ("AskUserQuestion", "question", "ask_user_question", "request_user_input", "ask_user")
 _COMMANDS = ("command", "cmd")

@@ -22,8 +22,9 @@ from holdfast.agent_kit.loose import (
     whole_number,
     with_todos,
 )
-from holdfast.agent_kit.sqlite_source import DatabaseAgent, StoreReading
+from holdfast.agent_kit.sqlite_source import DatabaseAgent, StoreReading, has_tables, is_sqlite
 from holdfast.agents.opencode.stores import (
+    KILO,
     TABLES,
     DatabaseSession,
     ExportedSession,
@@ -252,6 +253,12 @@ class OpenCode(DatabaseAgent):
         yield from sorted(root.glob("opencode*.db"))
         yield from sorted(root.glob("storage/session/*/*.json"))
         yield from sorted(root.glob("project/*/storage/session/info/*.json"))
+
+    def recognise(self, path: Path, head: bytes) -> bool:
+        """Kilo Code's database has the same tables and more."""
+        if not super().recognise(path, head):
+            return False
+        return self.tables is not TABLES or not is_sqlite(head) or not has_tables(path, head, KILO)
 
     def is_own_file(self, path: Path, head: bytes) -> bool:
         if _EXPORT.match(head):

@@ -17,6 +17,7 @@ from holdfast.core.patterns import lazy_regex
 
 TABLES = {"session": {"id", "directory"}, "message": {"session_id", "data"}, "part": {"message_id", "data"}}
 _IDENTITY = lazy_regex(r"[A-Za-z]{2,4}_[A-Za-z0-9]+")
+KILO = {"kilo_board": {"root_session_id"}}  # a table of Kilo Code, whose others are the same
 Message = tuple[Record, list[Record]]
 
 
