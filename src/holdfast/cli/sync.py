@@ -135,7 +135,7 @@ def _show(options: Namespace, machine: Machine, project: Project, result: SyncRe
     said = f"{result.target}: {_entries(result.sent)} {verb[0]}, {result.received} {verb[1]}"
     said += f" in {result.seconds:.1f} s." if result.sent or result.received else ". Nothing new."
     output.line(said)
-    if result.sealed:
+    if result.sealed and read_settings(project).team is None:
         output.line(
             f"{counted(result.sealed, 'pack')} sealed for others. If they are yours, bring the key of that machine: "
             "holdfast keys export there, holdfast keys restore here."

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from holdfast.core.stamp import Stamp
 from holdfast.store.denied import Denied
 from holdfast.store.gate import pass_value
 from holdfast.store.machine import Machine
@@ -54,10 +55,11 @@ class Author:
     def __init__(self, machine: Machine, keys: Keys, project: str) -> None:
         self._machine, self._keys, self._project = machine, keys, project
         self._signer = Signer(keys.own)
+        self._last: Stamp | None = None
 
     def entry(self, key: str, body: Any, parents: Iterable[str] = (), scope: Scope = "own") -> Signed:
         entry = Entry(
-            stamp=str(self._machine.clock.tick()),
+            stamp=str(self._stamp()),
             author=self._keys.author,
             by=self._keys.name,
             project=self._project,
@@ -68,6 +70,14 @@ class Author:
         )
         line = encode(entry)
         return Signed(line, self._signer.sign(line), entry)
+
+    def _stamp(self) -> Stamp:
+        """A stamp later than the last. The clock is written once: a first sync makes many thousand entries."""
+        if self._last is None:
+            self._last = self._machine.clock.tick()
+        else:
+            self._last = self._last.next(self._last.machine)
+        return self._last
 
 
 class Collector:

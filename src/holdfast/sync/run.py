@@ -86,7 +86,8 @@ class SyncRun:
             state = self.transport.state()
             fingerprint = self._fingerprint()
             is_same = bool(state) and state == journal.note(f"state {self.name}")
-            if is_same and fingerprint == journal.note("memory") and not self._pending(journal):
+            is_unchanged = fingerprint == journal.note("memory")
+            if is_same and is_unchanged and not self._pending(journal):
                 return self._result(journal, began)
             packs = {} if is_same else self.transport.packs()
             known = journal.packs(self.name)
@@ -118,7 +119,6 @@ class SyncRun:
             if not self.dry_run:
                 with journal.transaction():
                     journal.set_note(f"state {self.name}", self.transport.state())
-                    journal.set_note("memory", self._fingerprint())
                     journal.set_note(f"at {self.name}", str(self.machine.now().timestamp()))
             return self._result(
                 journal,
@@ -186,13 +186,10 @@ class SyncRun:
         return team_items.admit(self.machine, self.project, journal, self.keys, self.settings)
 
     def _merge(self, journal: SyncJournal) -> tuple[list[str], int]:
-        """Brings memory and journal together: what is forgotten first, then what is here, then what came."""
+        """Brings memory and journal together: what is here, then what came. What a person changes meanwhile is looked
+        at by the next sync, because the memory is remembered as it was before it was read."""
         author = Author(self.machine, self.keys, self.settings.project)
-        problems: list[str] = []
-        if not self.target.team_only or journal.count():
-            collected = Collector(self.machine, self.project, journal, author).run()
-            problems = collected.problems
-        team_items.collect(self.machine, self.project, journal, author, self.settings)
+        problems = self._collect(journal, author)
         if self.dry_run:
             return problems, 0
         stale = journal.stale()
@@ -205,8 +202,18 @@ class SyncRun:
             store = MemoryStore(self.project, self.project.title, lambda: now, group)
             rewrite_current(store, {}, now, "sync")
             refresh(self.machine, self.project)
-            journal.set_note("memory", "")
+            problems = self._collect(journal, author)
         return problems, changed
+
+    def _collect(self, journal: SyncJournal, author: Author) -> list[str]:
+        fingerprint, problems = self._fingerprint(), []
+        if fingerprint != journal.note("memory") or self.settings.team is not None:
+            if not self.target.team_only:
+                problems = Collector(self.machine, self.project, journal, author).run().problems
+            team_items.collect(self.machine, self.project, journal, author, self.settings)
+        if not (self.target.team_only or self.dry_run):
+            journal.set_note("memory", fingerprint)
+        return problems
 
     def _forget(self, journal: SyncJournal) -> None:
         """What another machine of this person forgot is forgotten here, before anything is written."""
