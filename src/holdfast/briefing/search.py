@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from holdfast.briefing.index import PLACE, SHARED_LEDGER, ask_index
 from holdfast.core.folders import text_of as file_text
 from holdfast.core.patterns import lazy_regex
+from holdfast.memory.decisions import FOLDER, SHARED, TEAM
 from holdfast.model.origin import Origin
 from holdfast.model.search import Hit
 from holdfast.model.statement import OPEN, SessionText, Statement, decoded, text_of
@@ -84,6 +85,7 @@ def superseding_first(hits: Sequence[Hit]) -> list[Hit]:
 
 
 SHARED_LESSONS = ".holdfast/lessons/"
+_FROM_OTHERS = (f"{FOLDER}/{SHARED}.md", f"{FOLDER}/{TEAM}.md")
 _MOST_REPEATED = 20
 _MOST_OF_PERIOD = 300
 _OF_PERIOD = {"session": 8.0, "D-": 2.0, "Q-": 1.5}  # values by kind of id, where only a day is asked for
@@ -246,6 +248,8 @@ def _question_and_answer(hit: Hit) -> str:
 
 def _marked(hits: list[Hit], place: Project, *, trusted: bool) -> list[Hit]:
     """The hits with their origin."""
+    if not trusted and place.memory.parent.name == TEAM:
+        return [replace(hit, origin="team", trusted=False) for hit in hits]
     if not trusted:
         return [replace(hit, origin="other_archive", trusted=False) for hit in hits]
     origins = Origins(place.memory)
@@ -255,6 +259,8 @@ def _marked(hits: list[Hit], place: Project, *, trusted: bool) -> list[Hit]:
 def _origin(hit: Hit, origins: Origins) -> Origin:
     if archive := origins.archive_of(hit.id.removeprefix("lesson:"), hit.session):
         return archive.origin
+    if hit.path.endswith(_FROM_OTHERS):
+        return "team"
     if hit.path.startswith((SHARED_LEDGER, SHARED_LESSONS)):
         return "git"
     return "session" if hit.session or hit.kind == "knowledge" else "person"

@@ -9,6 +9,7 @@ from holdfast.briefing.search import KINDS, project_names, search
 from holdfast.core.errors import UsageError
 from holdfast.core.session_id import short_session
 from holdfast.core.wording import cut_around
+from holdfast.guard.hidden_text import visible
 from holdfast.ledger.rows import session_titles
 from holdfast.model.origin import origin_text
 from holdfast.model.search import Hit
@@ -149,6 +150,6 @@ def _show(hit: Hit, title: str, *, fit: bool, project: bool) -> None:
         output.line(f"  {cut_around(line, hit.grounds.words, LONGEST)}")
     where = place(f"{hit.path}:{hit.line}" if hit.line else hit.path)
     session = f"session {short_session(hit.session)}{f' “{title}”' if title else ''}" if hit.session else ""
-    origin = origin_text(hit.origin, trusted=hit.trusted)
+    origin = origin_text(hit.origin, trusted=hit.trusted, by=visible(hit.by))
     parts = [hit.project if project else "", hit.kind, hit.date[:10], where, session, origin, hit.why]
     output.aside(" · ".join(filter(None, [*parts, f"fit {hit.score:.2f}" if fit else ""])), indent=2)

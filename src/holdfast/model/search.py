@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct, structs
 
 from holdfast.model.origin import Origin
+from holdfast.model.statement import Statement, decoded
 
 TIMELESS = frozenset({"fact", "lesson", "knowledge", "convention"})
 """Kinds that do not fade: what is true is not truer for being new. All others prefer the recent."""
@@ -87,9 +88,16 @@ class Hit(Struct, frozen=True, kw_only=True):
     origin: Origin = "session"
     trusted: bool = True  # whether it may reach agents unasked
 
+    @property
+    def by(self) -> str:
+        """Who shared it, if it is somebody else's."""
+        said = decoded(self.data) if self.origin == "team" else None
+        return said.who if isinstance(said, Statement) else ""
+
     def as_json(self) -> dict[str, object]:
         fields = structs.asdict(self)
-        return {name: value for name, value in fields.items() if name not in ("grounds", "data")}
+        shown = {name: value for name, value in fields.items() if name not in ("grounds", "data")}
+        return {**shown, "by": self.by} if self.by else shown
 
 
 class Changes(Struct, frozen=True, kw_only=True):

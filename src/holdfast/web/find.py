@@ -206,7 +206,7 @@ def _shown(request: Request, about: _About, hit: Hit) -> ShownHit:
         url=_address(request, hit),
         agent=about.agent(hit),
         branch=about.branch(hit),
-        origin=origin_text(hit.origin, trusted=hit.trusted),
+        origin=origin_text(hit.origin, trusted=hit.trusted, by=hit.by),
     )
 
 
