@@ -35,6 +35,7 @@ MAY_WRITE = {
     "backtest/scratch.py": "all that a backtest writes is in its scratch folder",
     "terminal/run.py": "opens the null device in the place of a stream that was closed",
     "core/files.py": "the one way to write bytes",
+    "core/remote_process.py": "writes to the pipe of a program",
     "core/temporary_files.py": "removes temporary files of dead writers",
     "core/patterns.py": "compiled patterns of our own, derived",
     "briefing/told_index.py": "told.db, derived: SQLite writes it, and one that cannot be read is removed",

@@ -5,18 +5,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from holdfast.core import files
-from holdfast.core.sync_folders import new_name_in
-from holdfast.sync.transport import LARGEST_PACK, NAME, PLACE, SyncError, name_of
+from holdfast.core.errors import StoreError
+from holdfast.core.hashes import sha256
+from holdfast.core.reading import NotAFile, open_regular
+from holdfast.core.sync_folders import names_together, new_name_in, sync, sync_names
+from holdfast.core.temporary_files import drop as remove_files
+from holdfast.sync.transport import LARGEST_PACK, NAME, PLACE, SUFFIX, SyncError, name_of
 
-_SUFFIX = ".pack"
 _TEMPORARY = ".holdfast-"
 _OLD_S = 86_400.0
+_LATER = "Nothing is lost; run holdfast sync again when it can"
 
 
 class Folder:
@@ -28,100 +34,158 @@ class Folder:
         self._root = folder / "holdfast" / project
 
     def state(self) -> str:
-        return ""
+        with self._open():
+            packs = sorted((path, status.st_size, status.st_mtime_ns) for path, status in self._listed())
+        return sha256(repr(packs).encode()).hexdigest()
 
     def packs(self) -> dict[tuple[str, str], int]:
-        self._require()
-        found = {}
-        for place in self._places():
-            with self._explained("read"):
-                entries = list(os.scandir(self._root / place))
-            for entry in entries:
-                name = entry.name.removesuffix(_SUFFIX)
-                if (
-                    entry.name.endswith(_SUFFIX)
-                    and NAME.fullmatch(name)
-                    and entry.is_file(follow_symlinks=False)
-                ):
-                    found[place, name] = entry.stat(follow_symlinks=False).st_size
-        return found
+        with self._open():
+            return {pack: status.st_size for pack, status in self._listed()}
 
-    def _places(self) -> Iterator[str]:
-        for author in self._names(self._root):
-            for machine in self._names(self._root / author):
+    def _listed(self) -> Iterator[tuple[tuple[str, str], os.stat_result]]:
+        for author in _folders_in(self._root):
+            for machine in _folders_in(self._root / author):
                 if PLACE.fullmatch(place := f"{author}/{machine}"):
-                    yield place
-
-    def _names(self, folder: Path) -> list[str]:
-        if not folder.is_dir() or folder.is_symlink():
-            return []
-        with self._explained("read"):
-            return sorted(entry.name for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False))
+                    for name, status in _packs_in(self._root / place):
+                        yield (place, name), status
 
     def fetch(self, wanted: Iterable[tuple[str, str]]) -> Iterator[tuple[tuple[str, str], bytes]]:
-        self._require()
         for place, name in wanted:
-            path = self._root / place / f"{name}{_SUFFIX}"
-            with self._explained("read"):
-                try:
-                    if path.is_symlink() or path.stat().st_size > LARGEST_PACK:
-                        continue
-                    data = path.read_bytes()
-                except FileNotFoundError:
-                    continue
-            if name_of(data) == name:  # else it is not copied as a whole yet
+            with self._open():
+                data = _read(self._root / place / f"{name}{SUFFIX}")
+            if data and name_of(data) == name:  # else it is not copied as a whole yet
                 yield (place, name), data
 
     def publish(self, place: str, add: Mapping[str, bytes], drop: Collection[str] = ()) -> None:
-        self._require()
-        folder = self._root / place
-        with self._explained("written"):
-            folder.mkdir(parents=True, exist_ok=True)
+        with self._open(), names_together():
+            folder = self._root / place
+            others = 0o070 & self._folder.stat().st_mode if self._is_shared() else 0
+            for part in (self._root.parent, self._root, folder.parent, folder):
+                _make(part, 0o700 | others)
             for name, data in add.items():
-                self._put(folder, name, data)
+                _put(folder, name, data, 0o600 | (others & 0o060))
+            sync_names()
             for name in drop:
-                (folder / f"{name}{_SUFFIX}").unlink(missing_ok=True)
-            self._sweep(folder)
+                (folder / f"{name}{SUFFIX}").unlink(missing_ok=True)
+            _sweep(folder)
             new_name_in(folder)
 
-    def _put(self, folder: Path, name: str, data: bytes) -> None:
-        target = folder / f"{name}{_SUFFIX}"
+    def _is_shared(self) -> bool:
+        """Whether the folder's owner lets its group write: then they may read what we write, too."""
+        return os.name != "nt" and bool(self._folder.stat().st_mode & stat.S_IWGRP)
+
+    def _here(self) -> tuple[int, int]:
         try:
-            if name_of(target.read_bytes()) == name:
-                return
-        except FileNotFoundError:
-            pass
-        temporary = folder / f"{_TEMPORARY}{os.getpid()}-{name}.tmp"
-        temporary.unlink(missing_ok=True)
-        with files.open_new(temporary, 0o600) as file:
-            file.write(data)
-            files.finish(file)
-        os.replace(temporary, target)
-        new_name_in(folder)
-
-    def _sweep(self, folder: Path) -> None:
-        """Removes what a crash left half written, once nobody can be writing it any more."""
-        now = max((entry.stat().st_mtime for entry in os.scandir(folder)), default=0.0)
-        for entry in os.scandir(folder):
-            if entry.name.startswith(_TEMPORARY) and now - entry.stat().st_mtime > _OLD_S:
-                os.unlink(entry.path)
-
-    def _require(self) -> None:
-        if not self._folder.is_dir():
+            status = self._folder.stat()
+            is_folder = stat.S_ISDIR(status.st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            is_folder = False
+        except OSError as error:
+            problem = files.refusal(error, "").problem
+            raise SyncError(problem, where=self.shown, fix=_LATER) from error
+        if not is_folder:
             raise SyncError(
                 "there is no such folder",
                 where=self.shown,
                 fix="Plug the drive in or make the folder; what is here waits until then",
             )
+        return status.st_dev, status.st_ino
 
     @contextmanager
-    def _explained(self, doing: str) -> Iterator[None]:
-        """Turns an error of the disk into one line that names the target."""
+    def _open(self) -> Iterator[None]:
+        """Turns an error of the disk into one line that names the target.
+
+        A drive that is pulled out leaves an empty folder behind, which must not look like one without packs.
+        """
+        drive = self._here()
         try:
             yield
         except OSError as error:
-            raise SyncError(
-                f"it cannot be {doing}: {(error.strerror or str(error)).lower()}",
-                where=self.shown,
-                fix="Nothing is lost; run holdfast sync again when it can",
-            ) from error
+            self._here()
+            path = os.fspath(error.filename or "") if isinstance(error.filename, str | os.PathLike) else ""
+            problem = files.refusal(error, "").problem
+            raise SyncError(problem, where=path or self.shown, fix=_LATER) from error
+        except StoreError as error:
+            raise SyncError(error.problem, where=error.where or self.shown, fix=_LATER) from error
+        if self._here() != drive:
+            raise SyncError("the drive was removed meanwhile", where=self.shown, fix=_LATER)
+
+
+def _folders_in(folder: Path) -> list[str]:
+    """The folders in one; links are not followed, they may lead anywhere."""
+    try:
+        if folder.is_symlink():
+            return []
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+    except FileNotFoundError:
+        return []
+
+
+def _packs_in(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """What may be a pack: a regular file that is neither empty nor too large, under a pack's name."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            name = entry.name.removesuffix(SUFFIX)
+            if not entry.name.endswith(SUFFIX) or not NAME.fullmatch(name):
+                continue
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:  # just dropped
+                continue
+            if stat.S_ISREG(status.st_mode) and 0 < status.st_size <= LARGEST_PACK:
+                yield name, status
+
+
+def _read(path: Path) -> bytes | None:
+    """The bytes of a regular file; None for anything else that may lie there."""
+    try:
+        if path.parent.is_symlink() or path.is_symlink():
+            return None
+        descriptor = open_regular(path, follow=False)
+    except (FileNotFoundError, NotADirectoryError, NotAFile):
+        return None
+    with open(descriptor, "rb") as file:
+        data = file.read(LARGEST_PACK + 1)
+    return data if len(data) <= LARGEST_PACK else None
+
+
+def _make(folder: Path, mode: int) -> None:
+    try:
+        folder.mkdir(mode=mode)
+    except FileExistsError:
+        if folder.is_symlink():
+            raise OSError(0, "it is a link, which may lead anywhere", os.fspath(folder)) from None
+        return
+    if mode & 0o070:
+        folder.chmod(mode | (folder.stat().st_mode & stat.S_ISGID))  # whatever the umask says
+    new_name_in(folder.parent)
+
+
+def _put(folder: Path, name: str, data: bytes, mode: int) -> None:
+    target = folder / f"{name}{SUFFIX}"
+    if _read(target) == data:
+        return
+    temporary = folder / f"{_TEMPORARY}{os.getpid()}-{name}.tmp"
+    remove_files([temporary])
+    try:
+        with open(temporary, "xb", opener=lambda path, flags: os.open(path, flags, mode)) as file:
+            file.write(data)
+            file.flush()
+            if mode & 0o060:
+                temporary.chmod(mode)
+            sync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        remove_files([temporary])
+        raise
+    new_name_in(folder)
+
+
+def _sweep(folder: Path) -> None:
+    """Removes what a crash left half written, once nobody can be writing it any more."""
+    newest = folder.stat().st_mtime
+    for path in folder.glob(f"{_TEMPORARY}*.tmp"):
+        with contextlib.suppress(OSError):  # a process that lives has just put it in its place
+            if newest - path.lstat().st_mtime > _OLD_S:
+                path.unlink()

@@ -19,6 +19,7 @@ from holdfast.core.hashes import sha256
 
 PLACE = re.compile(r"[0-9a-f]{16}/[a-z0-9]{1,12}")
 NAME = re.compile(r"[0-9a-f]{40}")
+SUFFIX = ".pack"  # of a pack's file, where packs are files
 LARGEST_PACK = 64_000_000  # bytes: more is not read
 
 

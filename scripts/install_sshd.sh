@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Unpacks OpenSSH's server, for tests of `holdfast sync ssh://`, into a cache outside the repository:
+# $HOLDFAST_SSHD_CACHE or ~/.cache/holdfast-sshd. It installs nothing in the system and needs no root.
+# Safe to repeat. Linux with apt; elsewhere install OpenSSH's server as usual.
+#   scripts/install_sshd.sh     prints the path of sshd
+set -euo pipefail
+
+cache=${HOLDFAST_SSHD_CACHE:-$HOME/.cache/holdfast-sshd}
+if [ ! -x "$cache/usr/sbin/sshd" ]; then
+    command -v apt-get >/dev/null || { echo "install_sshd.sh: there is no apt-get; install OpenSSH's server" >&2; exit 3; }
+    mkdir -p "$(dirname "$cache")"
+    scratch=$(mktemp -d "$cache.XXXXXX")
+    trap 'rm -rf "$scratch"' EXIT
+    (cd "$scratch" && apt-get download -qq openssh-server >&2 && dpkg-deb -x openssh-server_*.deb unpacked)
+    "$scratch/unpacked/usr/sbin/sshd" -V 2>&1 | grep -qi openssh ||
+        { echo "install_sshd.sh: the sshd of this package does not run here" >&2; exit 3; }
+    # The first of two at once wins; the other copy is as good.
+    mv -T "$scratch/unpacked" "$cache" 2>/dev/null || true
+fi
+echo "$cache/usr/sbin/sshd"
