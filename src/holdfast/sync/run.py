@@ -118,7 +118,7 @@ class SyncRun:
                     self._publish(journal, outgoing)
             if not self.dry_run:
                 with journal.transaction():
-                    journal.set_note(f"state {self.name}", self.transport.state())
+                    journal.set_note(f"state {self.name}", self._seen_state(journal, state, packs, outgoing))
                     journal.set_note(f"at {self.name}", str(self.machine.now().timestamp()))
             return self._result(
                 journal,
@@ -133,6 +133,20 @@ class SyncRun:
                 bytes_sent=outgoing.size,
                 bytes_received=sum(len(data) for _, data in fetched),
             )
+
+    def _seen_state(
+        self,
+        journal: SyncJournal,
+        state: str,
+        packs: dict[tuple[str, str], int],
+        outgoing: _Outgoing,
+    ) -> str:
+        """The state that the next sync compares with; '' if others may have published since this one looked."""
+        if not (outgoing.add or outgoing.drop):
+            return state
+        after = self.transport.state()
+        seen = {*packs, *journal.packs(self.name)}
+        return after if seen.issuperset(self.transport.packs()) else ""
 
     @contextmanager
     def _locally(self, journal: SyncJournal) -> Iterator[None]:
