@@ -38,6 +38,7 @@ BENCHES: dict[str, str | Bench] = {
     "claude_overhead": "bench.claude_overhead:bench_claude_overhead",
     "replay_lessons": "bench.replay_lessons:bench_replay_lessons",
     "ledger": "bench.ledger:bench_ledger",
+    "fleet": "bench.fleet:bench_fleet",
     "recommend": "bench.ledger:bench_recommend",
     "search_quality": "bench.search:bench_search_quality",
     "search_precision": "bench.search:bench_search_precision",

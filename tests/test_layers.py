@@ -48,6 +48,7 @@ MAY_WRITE = {
     "flows/transplant.py": "a memory takes the place of another",
     "flows/union.py": "files of an archive that are not here yet",
     "hooks/trace.py": "hooks cannot load the store",
+    "ledger/column_store.py": "DuckDB's private folder: what it spills, and a file on its way to the store",
     "ledger/usage_cache.py": "usage.db, derived: SQLite writes it, and one that cannot be read is removed",
     "provenance/store.py": "SQLite writes edits.db",
     "search/database.py": "the index is derived: nobody's memory is in it alone",

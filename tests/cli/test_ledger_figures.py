@@ -296,16 +296,14 @@ def test_rows_are_exported_to_a_pipe_or_a_file(holdfast: Holdfast, repo: Path, t
     assert "there is no such folder. Make it first." in missing.stderr and not (tmp_path / "no").exists()
 
 
-def test_without_pyarrow_parquet_says_what_to_install(repo: Path, tmp_path: Path, home: Path) -> None:
+def test_without_duckdb_parquet_says_what_to_install(repo: Path, tmp_path: Path, home: Path) -> None:
     write_ledger(repo, twelve_sessions())
-    program = (
-        "import sys; sys.modules['pyarrow'] = None\nfrom holdfast.cli.main import main\nsys.exit(main())"
-    )
+    program = "import sys; sys.modules['duckdb'] = None\nfrom holdfast.cli.main import main\nsys.exit(main())"
     command = [sys.executable, "-c", program, "ledger", "export", "--format", "parquet"]
     done = subprocess.run(
         command, cwd=repo, capture_output=True, encoding="utf-8", check=False, env={**os.environ}
     )
-    assert done.returncode == 2 and "pip install 'holdfast[parquet]'" in done.stderr and done.stdout == ""
+    assert done.returncode == 2 and "pip install 'holdfast[analytics]'" in done.stderr and done.stdout == ""
 
 
 # --- recommend, similar --------------------------------------------------------------------------------

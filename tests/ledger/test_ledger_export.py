@@ -7,18 +7,20 @@ import io
 import json
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 
-import pyarrow.parquet
+import duckdb
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from holdfast.guard.hidden_text import visible
 from holdfast.ledger.cells import render_time
-from holdfast.ledger.export import COLUMNS, NAMES, exported, flat, to_csv, to_jsonl, to_openmetrics
+from holdfast.ledger.export import exported, to_csv, to_jsonl, to_openmetrics
+from holdfast.ledger.export_columns import COLUMNS, NAMES, flat
 from holdfast.model.ledger import LedgerEntry, Tokens
 
 HOSTILE = [
@@ -172,19 +174,52 @@ def test_large_and_small_amounts_keep_their_digits_in_openmetrics() -> None:
     assert " 123456.789012\n" in text and " 987654321012345\n" in text and " 0.000004\n" in text
 
 
+def read_parquet(data: bytes, folder: Path) -> tuple[tuple[str, ...], list[dict[str, object]]]:
+    path = folder / "rows.parquet"
+    path.write_bytes(data)
+    times = ", ".join(f"epoch_us({name}) AS {name}" for name in ("timestamp", "recorded"))
+    with duckdb.connect() as database:
+        found = database.execute(f"SELECT * REPLACE ({times}) FROM read_parquet('{path}')")
+        names = tuple(column[0] for column in found.description)
+        return names, [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+def microseconds(moment: datetime | None) -> int | None:
+    return (
+        None if moment is None else (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+    )
+
+
 @pytest.mark.promise("L13")
-@given(st.lists(entries, max_size=5))
-@settings(max_examples=40, deadline=None)
-def test_parquet_is_read_back_with_its_types(rows: list[LedgerEntry]) -> None:
-    data = b"".join(exported(rows, "parquet", "p"))
-    table = pyarrow.parquet.read_table(io.BytesIO(data))
-    assert tuple(table.column_names) == NAMES
-    assert table.to_pylist() == [flat(entry) for entry in rows]
+@given(rows=st.lists(entries, max_size=5))
+@example(rows=[LedgerEntry(session=text, model=text, goal=(text,)) for text in HOSTILE if text])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_parquet_is_read_back_with_its_types(rows: list[LedgerEntry], tmp_path: Path) -> None:
+    names, found = read_parquet(b"".join(exported(rows, "parquet", "p")), tmp_path)
+    assert names == NAMES
+    expected = [flat(entry) for entry in rows]
+    for row in expected:
+        row |= {name: microseconds(row[name]) for name in ("timestamp", "recorded")}
+    assert found == expected
 
 
-def test_a_parquet_file_of_no_row_has_its_columns() -> None:
-    table = pyarrow.parquet.read_table(io.BytesIO(b"".join(exported([], "parquet", "p"))))
-    assert table.num_rows == 0 and tuple(table.column_names) == NAMES
+def test_a_parquet_file_of_no_row_has_its_columns(tmp_path: Path) -> None:
+    assert read_parquet(b"".join(exported([], "parquet", "p")), tmp_path) == (NAMES, [])
+
+
+def test_parquet_has_times_in_utc_and_counts_as_integers(tmp_path: Path) -> None:
+    path = tmp_path / "one.parquet"
+    path.write_bytes(b"".join(exported([ONE], "parquet", "p")))
+    with duckdb.connect() as database:
+        described = database.execute(f"DESCRIBE SELECT * FROM '{path}'").fetchall()
+    types = {name: kind for name, kind, *_ in described}
+    assert [types[name] for name in ("session", "timestamp", "goal", "tasks", "cost_usd")] == [
+        "VARCHAR",
+        "TIMESTAMP WITH TIME ZONE",
+        "VARCHAR[]",
+        "BIGINT",
+        "DOUBLE",
+    ]
 
 
 def test_columns_are_what_they_have_always_been() -> None:

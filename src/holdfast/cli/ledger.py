@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from holdfast.terminal.options import (
     option,
     since,
 )
-from holdfast.terminal.output import EMPTY, NONE_CHOSEN, plural
+from holdfast.terminal.output import EMPTY, NONE_CHOSEN, Column, Table, plural
 
 DESCRIPTION = (
     "One row per session of any agent: what was tried, by which model, at what cost, and how it ended."
@@ -37,6 +38,7 @@ EXAMPLES = """examples:
   holdfast ledger stats --by kind      failure rates with n and interval, cost and time
   holdfast ledger report --format html > report.html
   holdfast ledger export --format csv  for spreadsheets, dashboards and data frames
+  holdfast ledger query "SELECT model, sum(cost_usd) FROM ledger GROUP BY model"
   holdfast ledger share                track .holdfast/ledger.md in git (--undo takes it back)
 """
 
@@ -135,7 +137,19 @@ VERBS = {
                 help="csv unless said (grafana: a dashboard)",
             ),
             option("-o", "--output", metavar="FILE", help="write here instead of standard output"),
+            option("--out", metavar="DIR", help="parquet: files by month and project, for many ledgers"),
             *of_verb(*_FILTERS),
+        ),
+    ),
+    "query": Verb(
+        "SQL over ledgers and exported Parquet (views: ledger, rows)",
+        (
+            option("sql", metavar="SQL", help="one SELECT"),
+            option(
+                "places", nargs="*", metavar="PLACE", help="ledgers, repositories, Parquet files or folders"
+            ),
+            flag("--csv", "the answer as CSV"),
+            *of_verb(flag("--json", "the answer as a JSON array of objects")),
         ),
     ),
     "merge": Verb(
@@ -209,6 +223,8 @@ def run_report(options: Namespace, machine: Machine) -> None:
 def run_export(options: Namespace, machine: Machine) -> None:
     from holdfast.ledger.export import exported, write_export
 
+    if options.out:
+        return _export_folder(options, machine)
     rows, project = _read_all(options, machine), machine.project()
     pieces = exported(rows, options.format, project.title)
     if options.output:
@@ -218,9 +234,40 @@ def run_export(options: Namespace, machine: Machine) -> None:
         write_export(project, path, pieces)
         written = "a dashboard" if options.format == "grafana" else plural(len(rows), "session")
         return output.note(f"{written} written to {path}")
+    _write(pieces)
+
+
+def _write(pieces: Iterable[bytes]) -> None:
     for piece in pieces:
         sys.stdout.buffer.write(piece)
     sys.stdout.buffer.flush()
+
+
+def _export_folder(options: Namespace, machine: Machine) -> None:
+    from holdfast.ledger.parquet import write_partitions
+
+    if options.format != "parquet" or options.output or _filter(options) != app.Filter():
+        raise UsageError("--out takes whole ledgers as Parquet", fix="Add --format parquet, and no filter")
+    ledgers, problems = app.named_ledgers(machine, options.places)
+    output.warn_all(problems)
+    written = write_partitions(
+        machine, machine.project(), ledgers, machine.cwd / Path(options.out).expanduser()
+    )
+    output.note(
+        f"{plural(written.rows, 'row')} written to {plural(written.files, 'file')} in {written.folder}"
+    )
+
+
+def run_query(options: Namespace, machine: Machine) -> None:
+    from holdfast.ledger.query import answered
+
+    with answered(machine, options.sql, options.places) as (answer, problems):
+        output.warn_all(problems)
+        if options.csv:
+            return _write(piece.encode() for piece in answer.csv())
+        rows = answer.objects()
+        columns = [Column(name, answer.side(name, rows), flexible=True) for name in answer.columns]
+        output.answer(options, rows, Table(columns, answer.cells(rows)) if rows else "No row.")
 
 
 def _read_all(options: Namespace, machine: Machine) -> list[LedgerEntry]:

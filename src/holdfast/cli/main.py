@@ -120,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         finally:
             if sys.exc_info()[0] in (None, SystemExit):
                 sys.stdout.flush()
-            if arguments is None:
+            if arguments is None and "duckdb" not in sys.modules:  # which reports what nobody collected
                 gc.freeze()  # a last search for cycles would only delay the end of the process
             else:
                 gc.enable()  # a command may have disabled it, and this process continues

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from holdfast.core import files
 from holdfast.core.errors import LedgerError, NameRefused, NotFound, StoreError, UsageError
 from holdfast.core.git import git_complaint, git_text
+from holdfast.core.names import as_name
 from holdfast.ledger.intake import clamped, correct_stamps, stamp_of, stamped
 from holdfast.ledger.markdown import LedgerFile, current, parse_ledger
 from holdfast.ledger.store import ProjectLedger, missing_rows
@@ -249,6 +250,34 @@ def read_all(
     ledgers = [_read(path_of(machine, place)) for place in places] or [read_ledger(project)]
     entries = [entry for ledger in ledgers for entry in ledger.entries]
     return select(current(entries), wanted), _problems(ledgers)
+
+
+class NamedLedger(Struct, frozen=True):
+    """Every row of one ledger, with tombstones and replaced rows, and what its project is called."""
+
+    project: str
+    path: Path
+    entries: Sequence[LedgerEntry]
+
+
+def named_ledgers(machine: Machine, places: Sequence[str]) -> tuple[list[NamedLedger], list[str]]:
+    """The ledgers at these places, or this project's; and what could not be read."""
+    if not places:
+        project = machine.project()
+        ledger = read_ledger(project)
+        return [NamedLedger(project.title, project.ledger, ledger.entries)], _problems([ledger])
+    paths = [path_of(machine, place) for place in places]
+    read = [_read(path) for path in paths]
+    named = [
+        NamedLedger(_project_name(path), path, ledger.entries)
+        for path, ledger in zip(paths, read, strict=True)
+    ]
+    return named, _problems(read)
+
+
+def _project_name(path: Path) -> str:
+    folder = path.parent.parent if path.parent.name == ".holdfast" else path.parent
+    return as_name(folder.name)
 
 
 def merge(machine: Machine, project: Project, places: Sequence[str]) -> MergeResult:
