@@ -36,18 +36,23 @@ def receive(machine: Machine, here: Project, there: Project, shared: Path) -> No
     if not there.memory.is_dir():
         return
     forget_again(there, denied.sessions, denied.ids)
-    clean = gate(machine, there)
-    with files.lock(there.lock("memory")) as held:
-        for name in canonical_files(there.memory).files:
+    clean_memory(there, gate(machine, there), shared)
+
+
+def clean_memory(project: Project, clean: Clean, *others: Path) -> None:
+    """Passes every file of a memory, its versions and its records through `clean`, and `others` like ledgers."""
+    with files.lock(project.lock("memory")) as held:
+        for name in canonical_files(project.memory).files:
             if name not in (CAPTURE, DENIED) and not name.startswith("history/contents/"):
-                _clean_file(held, there.memory / name, name, clean)
-        if shared.exists():
-            _clean_file(held, shared, shared.name, clean)
-        Versions(there.memory / "history").rewrite(held, lambda name, data: _cleaned(data, name, clean))
-        for name in known_projects(there):
-            MemoryStore(there, name).accept_entries(held=held)
-    if there.capture.exists():
-        with closing(CaptureForgetting(there.capture)) as store:
+                _clean_file(held, project.memory / name, name, clean)
+        for path in others:
+            if path.exists():
+                _clean_file(held, path, path.name, clean)
+        Versions(project.memory / "history").rewrite(held, lambda name, data: _cleaned(data, name, clean))
+        for name in known_projects(project):
+            MemoryStore(project, name).accept_entries(held=held)
+    if project.capture.exists():
+        with closing(CaptureForgetting(project.capture)) as store:
             store.rewrite(lambda value: pass_value(value, clean))
 
 

@@ -267,10 +267,11 @@ class SyncJournal:
         return [Row(*row) for row in rows.fetchall()]
 
     def gone_in(self, target: str, place: str, name: str) -> int:
-        """How many entries of a pack are forgotten: the pack must not stay as it is."""
+        """How many entries of a pack are forgotten, or were taken back from the team: the pack must not stay."""
         row = self._ask(
             "SELECT count(*) FROM content JOIN entry ON entry.id = content.id"
-            " WHERE content.target = ? AND content.place = ? AND content.name = ? AND entry.gone",
+            " WHERE content.target = ? AND content.place = ? AND content.name = ?"
+            " AND (entry.gone OR (entry.scope = 'team' AND entry.line = x''))",
             (target, place, name),
         ).fetchone()
         return int(row[0])

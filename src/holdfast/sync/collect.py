@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct
@@ -12,16 +12,18 @@ from holdfast.store.denied import Denied
 from holdfast.store.gate import pass_value
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
-from holdfast.store.sync_journal import SyncJournal
+from holdfast.store.sync_journal import Shown, SyncJournal
 from holdfast.sync.entry import Entry, Scope, Signed, encode
 from holdfast.sync.file_items import Files, Lessons, Lines
 from holdfast.sync.intake import is_denied, row_of
 from holdfast.sync.items import Family, Items, Place
 from holdfast.sync.keys import Keys, Signer
 from holdfast.sync.merge import bodies_of, essence, version_of, winner
+from holdfast.sync.rewording import aliased, reworded
 from holdfast.sync.session_items import Log, Records, Rows
 from holdfast.sync.statement_items import Facts, Passages, Questions, Register, State
 
+_EDITED_BY_PEOPLE = ("passage/", "fact/", "register/", "question/", "lesson/", "file/", "log/")
 _UNCLEANED = ("line/", "row/")  # hashes and metadata: rows pass the gate when they are written
 
 
@@ -90,16 +92,20 @@ class Collector:
         self._clean = self._denied.cleaner(machine.clean)
         self._machine = machine
         self._shown = journal.shown()
-        self._lines: list[Signed] = []
 
     def run(self) -> Collected:
         collected = Collected()
         for family in families(self._place):
             read = family.read()
             collected.problems += read.problems
-            collected.made += self._changed(read.items)
-            collected.made += self._removed(family.prefix, read.items, read.whole)
+            items = reworded(aliased(read.items, self._shown), self._shown, read.whole, self._bodies)
+            collected.made += self._changed(items)
+            collected.made += self._removed(family.prefix, items, read.whole)
         return collected
+
+    def _bodies(self, key: str) -> list[Any]:
+        versions = map(version_of, self._journal.heads(key))
+        return [version.entry.body for version in versions if version is not None]
 
     def _changed(self, items: Items) -> int:
         new = {
@@ -189,9 +195,27 @@ class Applier:
             for key, body in wanted.items()
             if (seen := shown.get(key)) is None or seen.digest != essence(body)
         }
-        everything: Callable[[], Items] = lambda: bodies_of(self._journal, family.prefix)  # noqa: E731
-        family.write(wanted, everything)
-        now = family.read().items
+        by_hand = self._edited_meanwhile(family, shown, wanted)
+
+        def everything() -> Items:
+            return bodies_of(self._journal, family.prefix) | by_hand
+
+        family.write({key: body for key, body in wanted.items() if key not in by_hand}, everything)
+        now = aliased(family.read().items, {key: Shown(essence(body), "") for key, body in wanted.items()})
         for key, id in ids.items():
+            if key in by_hand:
+                continue  # the next sync takes it for what it is: a person's own words
             self._journal.show(key, essence(now[key]) if key in now else "", id)
         return sum(essence(now.get(key)) != (shown[key].digest if key in shown else "") for key in differing)
+
+    def _edited_meanwhile(self, family: Family, shown: dict[str, Shown], wanted: Items) -> Items:
+        """What a person wrote since the memory was read: it stays, whatever came."""
+        if not family.prefix.startswith(_EDITED_BY_PEOPLE):
+            return {}
+        return {
+            key: body
+            for key, body in aliased(family.read().items, shown).items()
+            if (digest := essence(body)) != (shown[key].digest if key in shown else "")
+            and digest != essence(wanted.get(key))
+            and (key in shown or key in wanted)
+        }

@@ -15,6 +15,7 @@ from msgspec import Struct
 from holdfast.core import files
 from holdfast.core.hashes import blake2b
 from holdfast.flows.forget import Wanted, forget
+from holdfast.flows.received import clean_memory
 from holdfast.flows.refresh import refresh
 from holdfast.flows.remember import rewrite_current
 from holdfast.memory.store import MemoryStore
@@ -243,6 +244,9 @@ class SyncRun:
         if sessions or ids:
             forget(self.machine, self.project, Wanted(sessions=tuple(sessions), ids=tuple(ids)))
         denied = Denied(self.project.memory)
+        if any(line.get("text") for line in lines):  # of a text there is a hash: every file is looked through
+            with files.lock(self.project.lock("capture"), timeout=_PATIENCE_S):
+                clean_memory(self.project, denied.strip)
         with self._locally(journal):
             journal.purge(lambda row: _is_denied_row(row, denied))
             journal.fresh(keys)
@@ -272,7 +276,12 @@ class SyncRun:
             if many or (renew and has_team) or journal.gone_in(self.name, place, one.name):
                 outgoing.drop.append(one.name)
                 live += rows
-        # What others of this person published and must not stay, this machine can take off too, where it can write.
+        for other in journal.packs(self.name).values():  # what other machines of this person published
+            whose = self.keys.pair(other.place.partition("/")[0])
+            if other.place != place and whose and journal.gone_in(self.name, other.place, other.name):
+                outgoing.elsewhere.setdefault(other.place, []).append(other.name)
+                live += journal.live_in(self.name, other.place, other.name)
+        live = list({row.id: row for row in live}.values())
         new = [row for row in journal.unsent(self.name) if self._goes_out(row)]
         outgoing.rows = new
         for scope, to in self._recipients(roster).items():
@@ -300,6 +309,10 @@ class SyncRun:
     def _publish(self, journal: SyncJournal, outgoing: _Outgoing) -> None:
         if outgoing.add or outgoing.drop:
             self.transport.publish(outgoing.place, outgoing.add, outgoing.drop)
+        for place, names in outgoing.elsewhere.items():
+            self.transport.publish(place, {}, names)
+            for name in names:
+                journal.drop_pack(self.name, place, name)
         for name in outgoing.drop:
             journal.drop_pack(self.name, outgoing.place, name)
         for name, data in outgoing.add.items():
@@ -315,6 +328,7 @@ class _Outgoing:
         self.add: dict[str, bytes] = {}
         self.contents: dict[str, list[str]] = {}
         self.drop: list[str] = []
+        self.elsewhere: dict[str, list[str]] = {}
         self.readers = ""
 
     @property

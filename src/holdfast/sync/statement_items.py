@@ -39,6 +39,11 @@ def _moment(at: float | None) -> float:
     return at if at is not None else 0.0
 
 
+def _once(found: list[T], id: Callable[[T], str]) -> list[T]:
+    """The values without those that say the same as one before."""
+    return list({id(value): value for value in reversed(found)}.values())[::-1]
+
+
 class Facts:
     prefix = "fact/"
 
@@ -66,7 +71,7 @@ class Facts:
         for name in by_project(changed):
             facts = values(known.get(name, {}), KeptFact)
             facts.sort(key=lambda kept: (_moment(kept.fact.at), kept.fact.id))
-            facts = [kept for kept in facts if kept.fact.evidence.strip()]
+            facts = [kept for kept in _once(facts, lambda kept: kept.fact.id) if kept.fact.evidence.strip()]
             self._place.store(name).change_facts(
                 lambda reference, facts=facts: Reference(  # type: ignore[misc]
                     facts=tuple(facts), decisions=reference.decisions
@@ -101,6 +106,7 @@ class Register:
         for name in by_project(changed):
             decisions = values(known.get(name, {}), Decision)
             decisions.sort(key=lambda decision: (_moment(decision.at), decision.id))
+            decisions = _once(decisions, lambda decision: decision.id)
             self._place.store(name).change_facts(
                 lambda reference, decisions=decisions: Reference(  # type: ignore[misc]
                     facts=reference.facts, decisions=tuple(decisions)
@@ -136,6 +142,7 @@ class Questions:
         for name in by_project(changed):
             questions = values(known.get(name, {}), Question)
             questions.sort(key=lambda question: (_moment(question.at), question.id))
+            questions = _once(questions, lambda question: question.id)
             self._place.store(name).change_questions(lambda _, new=questions: new, REASON)  # type: ignore[misc]
 
 
