@@ -11,6 +11,7 @@ from holdfast.core.stamp import Stamp
 from holdfast.store.denied import Denied
 from holdfast.store.gate import pass_value
 from holdfast.store.machine import Machine
+from holdfast.store.phrases import FORGOTTEN
 from holdfast.store.project import Project
 from holdfast.store.sync_journal import Shown, SyncJournal
 from holdfast.sync.entry import Entry, Scope, Signed, encode
@@ -24,6 +25,7 @@ from holdfast.sync.session_items import Log, Records, Rows
 from holdfast.sync.statement_items import Facts, Passages, Questions, Register, State
 
 _EDITED_BY_PEOPLE = ("passage/", "fact/", "register/", "question/", "lesson/", "file/", "log/")
+_STATEMENTS = ("passage/", "fact/", "register/", "question/", "state/")
 _UNCLEANED = ("line/", "row/")  # hashes and metadata: rows pass the gate when they are written
 
 
@@ -98,6 +100,7 @@ class Collector:
         for family in families(self._place):
             read = family.read()
             collected.problems += read.problems
+            read.items = {key: body for key, body in read.items.items() if not _is_holed(key, body)}
             items = reworded(aliased(read.items, self._shown), self._shown, read.whole, self._bodies)
             collected.made += self._changed(items)
             collected.made += self._removed(family.prefix, items, read.whole)
@@ -151,6 +154,14 @@ class Collector:
             made += self._journal.add(row_of(signed), signed.entry.order.machine, signed.entry.parents)
             self._journal.show(key, "", "")
         return made
+
+
+def _is_holed(key: str, body: Any) -> bool:
+    """Whether a part of a statement was forgotten: what is left of it says nothing, and is not kept."""
+    if not key.startswith(_STATEMENTS) or not isinstance(body, dict):
+        return False
+    inner = body.get("fact") or body.get("passage") or body
+    return isinstance(inner, dict) and FORGOTTEN in str(inner.get("text", ""))
 
 
 def _texts(body: Any) -> Iterable[str]:
