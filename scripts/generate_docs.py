@@ -19,7 +19,7 @@ from pathlib import Path
 from draw_rooms import picture
 
 import holdfast
-from holdfast.cli.main import COMMANDS, help_text
+from holdfast.cli.main import COMMANDS, OLD_NAMES, help_text, subcommands
 from holdfast.core import errors
 from holdfast.core.errors import HoldfastError
 from holdfast.store.settings import OPTIONS, Option
@@ -79,15 +79,22 @@ def readme() -> str:
 
 
 def commands_page() -> str:
-    parts = [GENERATED, "# The command line\n", fenced(help_text())]
+    parts = [GENERATED, "# The command line\n", fenced(help_text(everything=True)), old_names()]
     for name, (module, about) in COMMANDS.items():
-        parser = parser_for(name, importlib.import_module(module), about)
+        parser = parser_for(name, importlib.import_module(module), about, subcommands(name))
         parts.append(f"## holdfast {name}\n")
         parts += described(parser, sentence(about))
         for verb, sub, help_ in verbs_of(parser):
+            if verb in subcommands(name):  # it has a section of its own
+                continue
             parts.append(f"### holdfast {name} {verb}\n")
             parts += described(sub, sentence(help_))
     return "\n".join(parts)
+
+
+def old_names() -> str:
+    rows = [(f"`holdfast {old}`", f"`holdfast {new}`") for old, new in OLD_NAMES.items()]
+    return f"Names of before 1.0, which work as ever:\n\n{table(('Old', 'Now'), rows)}"
 
 
 def described(parser: argparse.ArgumentParser, about: str) -> Iterator[str]:

@@ -49,8 +49,8 @@ def test_help_and_version_load_no_package_of_others(option: str) -> None:
     assert packages - sys.stdlib_module_names == {"holdfast"}
 
 
-def test_help_names_every_command(capfd: pytest.CaptureFixture[str]) -> None:
-    subprocess.run([sys.executable, "-m", "holdfast", "--help"], check=True)
+def test_help_with_all_names_every_command(capfd: pytest.CaptureFixture[str]) -> None:
+    subprocess.run([sys.executable, "-m", "holdfast", "--help", "--all"], check=True)
     shown = capfd.readouterr().out
     assert [name for name in COMMANDS if f"\n  {name} " not in shown] == []
 

@@ -129,7 +129,7 @@ def build_today(world: World) -> None:
         "--by",
         "user",
     )
-    world.holdfast("ask", "Which region do we deploy the shop to?")
+    world.holdfast("ask", "--keep", "Which region do we deploy the shop to?")
     world.holdfast("todo", "add", "Rotate the webhook key", "--owner", "user")
     world.holdfast("lessons", "add", "money", "--rule", "refund amounts are whole cents, never floats")
     world.holdfast("handoff", "Wire the refund endpoint, then delete rates_old.py", "--by", "user")

@@ -104,7 +104,7 @@ def test_a_hook_with_other_words_than_ours_refuses_no_prompt(
 @pytest.mark.parametrize(("first", "second"), [("user", "project"), ("project", "user")])
 @pytest.mark.parametrize("agent", HOSTS)
 def test_hooks_in_both_scopes_are_warned_of(holdfast: Holdfast, agent: str, first: str, second: str) -> None:
-    undo = f"(holdfast uninstall {agent} --scope {first})"
+    undo = f"(holdfast agents uninstall {agent} --scope {first})"
     assert undo not in " ".join(holdfast("install", agent, "--scope", first, "--yes", check=0).stderr.split())
     assert undo in " ".join(holdfast("install", agent, "--scope", second, "--yes", check=0).stderr.split())
 

@@ -68,7 +68,7 @@ def test_hooks_of_an_older_version_are_a_note_and_renewed_by_fix(
     good = aged(agent, home, repo)
     report = holdfast("doctor", check=0).stdout
     assert f"hooks of an older version for {agent} (" in report
-    assert f"holdfast install {agent} to renew them" in report
+    assert f"holdfast agents install {agent} to renew them" in report
     assert "missing or changed" not in report
     planned = holdfast("doctor", "--fix", "--dry-run", check=0).stdout
     assert f"of {agent} in " in planned and files_of(home, repo) != good

@@ -195,11 +195,11 @@ def test_a_plugin_is_silent_where_the_settings_speak(
 ) -> None:
     assert b"refund endpoint" in plugged(enabled, agent)
     (enabled.memory / "why.jsonl").unlink()
-    assert f"holdfast uninstall {agent}" not in holdfast("plugin", agent, check=0).stderr
+    assert f"holdfast agents uninstall {agent}" not in holdfast("plugin", agent, check=0).stderr
     holdfast("install", agent, "--scope", scope, "--yes", check=0)
     enabled.prepare()
     assert plugged(enabled, agent) == b"" and not (enabled.memory / "why.jsonl").exists()
-    assert f"holdfast uninstall {agent}" in holdfast("plugin", agent, check=0).stderr
+    assert f"holdfast agents uninstall {agent}" in holdfast("plugin", agent, check=0).stderr
     holdfast("uninstall", agent, "--yes", check=0)
     assert b"refund endpoint" in plugged(enabled, agent)
 

@@ -59,7 +59,7 @@ def test_facts_questions_dead_ends_steps_and_commits_about_it_are_in_it(
     )
     holdfast("fact", "add", "The canteen opens at seven", "--evidence", "opens 07:00", check=0)
     holdfast("ask", "Who may purge the print jobs of the label spooler?", "--keep", check=None)
-    holdfast("ask", "Who may purge the print jobs of the label spooler?", check=None)
+    holdfast("ask", "--keep", "Who may purge the print jobs of the label spooler?", check=None)
     holdfast("todo", "add", "Measure how long a label spooler job waits", check=0)
     holdfast(
         "decide",

@@ -28,14 +28,14 @@ def test_a_question_answered_before_is_answered_in_other_words(holdfast: Holdfas
 def test_what_is_near_but_unsure_is_offered_and_the_question_stays_open(holdfast: Holdfast) -> None:
     holdfast("decide", "Use SQLite for the store", check=0)
     holdfast("decide", "Use Redis for the cache", check=0)
-    reply = holdfast("ask", "Which database do we use?", "--json", check=0).json()
+    reply = holdfast("ask", "--keep", "Which database do we use?", "--json", check=0).json()
     assert reply["status"] == "recorded"
     assert reply["answer"] == ""
     assert {near["text"] for near in reply["perhaps"]} == {
         "Use SQLite for the store",
         "Use Redis for the cache",
     }
-    told = holdfast("ask", "Which database do we use?", check=0).stdout
+    told = holdfast("ask", "--keep", "Which database do we use?", check=0).stdout
     assert "  perhaps: Use SQLite for the store\n" in told
 
 

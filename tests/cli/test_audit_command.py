@@ -100,7 +100,7 @@ def test_a_decision_that_a_guide_contradicts_names_both_and_how_to_retire_it(
     (finding,) = found(holdfast, "contradiction", 1)
     assert (
         "reference.md:" in f"{finding['file']}:{finding['also']}"
-        and "holdfast decide retire D-" in finding["fix"]
+        and "holdfast note decision retire D-" in finding["fix"]
     )
 
 
@@ -110,7 +110,7 @@ def test_a_guide_with_another_number_than_a_fact_is_a_contradiction(holdfast: Ho
         "# Ports\n\n- The API listens on port 8080.\n- The page listens on port 3000.\n"
     )
     (finding,) = found(holdfast, "contradiction", 1)
-    assert "8080" in finding["what"] and "holdfast fact retire F-" in finding["fix"]
+    assert "8080" in finding["what"] and "holdfast note fact retire F-" in finding["fix"]
 
 
 def test_a_line_that_stands_twice_in_a_list_and_a_copied_file_are_notes(

@@ -48,7 +48,7 @@ def test_a_corrupt_capture_store_is_named_with_its_cure(holdfast: Holdfast, home
 def test_a_file_that_commands_refuse_is_no_sound_one(holdfast: Holdfast, home: Path, file: str) -> None:
     holdfast("handoff", "go on", check=0)
     holdfast("fact", "add", "the port is 8080", "--evidence", "ss -ltn", check=0)
-    holdfast("ask", "Which region do we deploy to?", check=0)
+    holdfast("ask", "--keep", "Which region do we deploy to?", check=0)
     (path,) = memory_of(home).glob(file.replace("repo", "*"))
     path.write_text(path.read_text() + "<<<<<<< HEAD\nmine\n=======\ntheirs\n>>>>>>> other\n")
     assert f"{path.name}:" in holdfast("doctor", check=1).stdout

@@ -55,11 +55,11 @@ def calls() -> Iterator[tuple[str, ...]]:
         if name in NOT_RUN:
             continue
         parser = parser_for(name, import_module(module), about)
-        yield from _forms((name,), parser)
+        yield from _forms(tuple(name.split()), parser)
         for action in parser._actions:
             if isinstance(action, argparse._SubParsersAction):
                 for verb, below in action.choices.items():
-                    yield from _forms((name, verb), below)
+                    yield from _forms((*name.split(), verb), below)
 
 
 def _forms(words: tuple[str, ...], parser: argparse.ArgumentParser) -> Iterator[tuple[str, ...]]:
@@ -148,7 +148,7 @@ def test_no_command_prints_a_raw_control_character(hostile: Holdfast) -> None:
 def test_only_one_module_writes_to_standard_output() -> None:
     writing = {
         f"{room}/{path.name}"
-        for room in ("cli", "terminal")
+        for room in ("cli", "views", "terminal")
         for path in (SOURCE / room).glob("*.py")
         for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Attribute) and node.attr == "write" and "sys.stdout" in ast.unparse(node)

@@ -1,4 +1,4 @@
-"""`holdfast install` on a machine with several agents: short enough to be read, and one in a mess stops nobody."""
+"""`holdfast agents install` on a machine with several agents: short enough to be read, and one in a mess stops nobody."""
 
 from __future__ import annotations
 

@@ -341,8 +341,8 @@ def test_advice_that_cannot_be_given_says_what_is_missing(holdfast: Holdfast, re
     assert text.startswith(
         "Not enough evidence: 0 sessions with a known model and result, at least 10 are needed."
     )
-    assert "holdfast recommend" in holdfast("recommend", "  ", check=2).stderr
-    assert "holdfast similar" in holdfast("similar", "", check=2).stderr
+    assert "holdfast ledger recommend" in holdfast("recommend", "  ", check=2).stderr
+    assert "holdfast ledger similar" in holdfast("similar", "", check=2).stderr
 
 
 @pytest.mark.promise("L11")

@@ -14,8 +14,8 @@ from tests.command import Holdfast
 from tests.flows.test_lessons import PNPM, SLOW, Bench, lesson
 from tests.patience import PATIENCE_S, wait_until
 
-from holdfast.cli import lesson_views
 from holdfast.cli.main import main
+from holdfast.views import lessons as lesson_views
 
 BAD_NAMES = [
     "../../.bashrc", "..\\..\\x", "/etc/passwd", "a/b", ".git", "-rf", "con", "x" * 300, "a\nb",

@@ -105,7 +105,7 @@ def test_a_contradicting_fact_is_kept_beside_the_other_and_said(holdfast: Holdfa
     first = add_fact(holdfast, PORT)
     told = holdfast("fact", "add", OTHER_PORT, "--evidence", "on 9090", check=0).stdout
     assert f"Contradicts {first['id']}: {PORT}  (8080 against 9090)" in told
-    assert f"holdfast fact change {first['id']}" in told
+    assert f"holdfast note fact change {first['id']}" in told
     assert [fact["text"] for fact in holdfast("fact", "--json").json()] == [PORT, OTHER_PORT]
 
 
@@ -126,7 +126,7 @@ def test_a_changed_fact_keeps_its_history_and_is_found_by_its_old_id(holdfast: H
 def test_a_fact_is_not_changed_into_one_that_is_there_already(holdfast: Holdfast) -> None:
     one, other = add_fact(holdfast, PORT), add_fact(holdfast, "Tests need a database")
     done = holdfast("fact", "change", one["id"], other["text"], "--evidence", "x", check=2)
-    assert f"holdfast fact retire {one['id']}" in done.stderr
+    assert f"holdfast note fact retire {one['id']}" in done.stderr
     assert len(holdfast("fact", "--json").json()) == 2
 
 
@@ -155,7 +155,7 @@ def test_an_id_may_be_typed_in_any_case_and_in_part_and_never_guessed(holdfast: 
     ambiguous = holdfast("fact", "show", "F-", check=1).stderr
     assert one["id"] in ambiguous and other["id"] in ambiguous and ambiguous.count("\n") == 1
     unknown = holdfast("fact", "show", "F-zzz", check=1).stderr
-    assert unknown == "holdfast: no fact 'F-zzz'. holdfast fact list --all shows them.\n"
+    assert unknown == "holdfast: no fact 'F-zzz'. holdfast note fact list --all shows them.\n"
     holdfast("fact", "show", "", check=2)
     for command in (
         ["fact", "retire", "D-1"],
@@ -377,7 +377,10 @@ def test_saying_yes_to_all_does_not_run_what_may_change_something(holdfast: Hold
     fact = add_fact(holdfast, "It was done", "--command", command)
     (verdict,) = holdfast("fact", "verify", "--yes", "--json", check=0).json()
     assert (verdict["id"], verdict["status"]) == (fact["id"], "not named")
-    assert f"holdfast fact verify {fact['id']} runs it" in holdfast("fact", "verify", "--yes", check=0).stdout
+    assert (
+        f"holdfast note fact verify {fact['id']} runs it"
+        in holdfast("fact", "verify", "--yes", check=0).stdout
+    )
 
 
 # --- decisions -----------------------------------------------------------------------------------------
@@ -460,20 +463,23 @@ def answers_given(repo: Path) -> list[dict[str, Any]]:
 def test_a_closed_question_is_answered_from_the_record_in_other_words_too(
     holdfast: Holdfast, repo: Path
 ) -> None:
-    new = holdfast("ask", "Which region do we deploy to?", "--json", check=0).json()
+    new = holdfast("ask", "--keep", "Which region do we deploy to?", "--json", check=0).json()
     assert (new["status"], new["answer"]) == ("recorded", "")
-    still = holdfast("ask", "To which region should we deploy?", "--json", check=0).json()
+    still = holdfast("ask", "--keep", "To which region should we deploy?", "--json", check=0).json()
     assert (still["status"], still["id"]) == ("open", new["id"])
-    assert "Asked before and still open" in holdfast("ask", "Which region do we deploy to?", check=0).stdout
+    assert (
+        "Asked before and still open"
+        in holdfast("ask", "--keep", "Which region do we deploy to?", check=0).stdout
+    )
     assert answers_given(repo) == []
     assert "Which region do we deploy to?" in holdfast("resume", check=0).stdout
     holdfast("answer", new["id"][:4], "eu-west-1", "--by", "user", check=0)
     assert "Which region do we deploy to?" not in holdfast("resume", check=0).stdout
-    reply = holdfast("ask", "To which region should we deploy?", "--json", check=0).json()
+    reply = holdfast("ask", "--keep", "To which region should we deploy?", "--json", check=0).json()
     assert (reply["status"], reply["id"], reply["answer"]) == ("answered", new["id"], "eu-west-1")
     assert (reply["by"], reply["source"]) == ("user", "projects/shop/open-questions.md")
     assert reply["at"] and reply["session"] == ""
-    shown = holdfast("ask", "which region do we deploy to", check=0).stdout
+    shown = holdfast("ask", "--keep", "which region do we deploy to", check=0).stdout
     assert shown.startswith(f"eu-west-1\n  {new['id']} · by user · 20")
     assert [given["id"] for given in answers_given(repo)] == [new["id"]] * 2
     assert all(time.time() - 600 < given["at"] <= time.time() for given in answers_given(repo))
@@ -484,16 +490,16 @@ def test_a_closed_question_is_answered_from_the_record_in_other_words_too(
 def test_a_decision_or_a_fact_answers_only_when_it_says_it(holdfast: Holdfast, repo: Path) -> None:
     add_fact(holdfast, PORT)
     holdfast("decide", "Use pnpm, not npm", "--because", "the lock file is pnpm's", check=0)
-    fact = holdfast("ask", "What port does the API listen on?", "--json").json()
+    fact = holdfast("ask", "--keep", "What port does the API listen on?", "--json").json()
     assert (fact["status"], fact["answer"]) == ("answered", PORT)
     assert fact["source"] == "projects/shop/reference.md"
-    decided = holdfast("ask", "Why do we use pnpm and not npm?", "--json").json()
+    decided = holdfast("ask", "--keep", "Why do we use pnpm and not npm?", "--json").json()
     assert decided["answer"] == "Use pnpm, not npm (because the lock file is pnpm's)"
     for question in ("Does the API need a key?", "Which API do we listen to?", "Why does the API listen?"):
-        assert holdfast("ask", question, "--json").json()["status"] == "recorded", question
+        assert holdfast("ask", "--keep", question, "--json").json()["status"] == "recorded", question
     other = add_fact(holdfast, OTHER_PORT)
     assert f"But {fact['id']} says" in (
-        told := holdfast("ask", "What port does the API listen on?").stdout
+        told := holdfast("ask", "--keep", "What port does the API listen on?").stdout
     ) or (f"But {other['id']} says" in told)
 
 
@@ -514,30 +520,31 @@ def test_another_answer_counts_and_the_earlier_one_is_mentioned(holdfast: Holdfa
     assert (same["changed"], same["answer"]) == ("unchanged", "eu-west-1")
     told = holdfast("answer", first["id"], "us-east-1", check=0).stdout
     assert "Contradicts the earlier answer: eu-west-1 · by user" in told
-    assert holdfast("ask", first["text"], "--json").json()["answer"] == "us-east-1"
+    assert holdfast("ask", "--keep", first["text"], "--json").json()["answer"] == "us-east-1"
 
 
 def test_a_question_closed_by_hand_stays_closed_and_is_not_told(holdfast: Holdfast, repo: Path) -> None:
-    asked = holdfast("ask", "Which cache do we use for sessions?", "--json", check=0).json()["id"]
+    asked = holdfast("ask", "--keep", "Which cache do we use for sessions?", "--json", check=0).json()["id"]
     file = memory(repo) / "projects" / "shop" / "open-questions.md"
     file.write_text(file.read_text(encoding="utf-8").replace("- [ ]", "- [x]"), encoding="utf-8")
-    holdfast("ask", "Who reviews the billing code?", check=0)
+    holdfast("ask", "--keep", "Who reviews the billing code?", check=0)
     assert "- [x] Which cache do we use for sessions?" in file.read_text(encoding="utf-8")
     assert "Which cache" not in holdfast("resume", check=0).stdout
     found = {one["id"]: one["status"] for one in holdfast("questions", "--json", check=0).json()}
     assert found.pop(asked) == "closed" and list(found.values()) == ["open"]
     assert "Which cache do we use for sessions? → (closed by hand)" in holdfast("questions", check=0).stdout
-    again = holdfast("ask", "Which cache do we use for sessions?", "--json", check=0).json()
+    again = holdfast("ask", "--keep", "Which cache do we use for sessions?", "--json", check=0).json()
     assert (again["status"], again["id"], again["answer"]) == ("closed", asked, "")
     assert holdfast("answer", asked, "Redis", "--json", check=0).json()["status"] == "answered"
     assert (
-        holdfast("ask", "Which cache do we use for sessions?", "--json", check=0).json()["answer"] == "Redis"
+        holdfast("ask", "--keep", "Which cache do we use for sessions?", "--json", check=0).json()["answer"]
+        == "Redis"
     )
 
 
 def test_questions_are_listed_open_first(holdfast: Holdfast) -> None:
     holdfast("answer", "Tabs or spaces?", "tabs", check=0)
-    holdfast("ask", "Who is on call?", check=0)
+    holdfast("ask", "--keep", "Who is on call?", check=0)
     listed = holdfast("questions", "--json", check=0).json()
     assert [question["status"] for question in listed] == ["open", "answered"]
     assert [question["text"] for question in holdfast("questions", "--open", "--json").json()] == [
@@ -723,7 +730,7 @@ def test_secrets_and_private_parts_are_never_written(holdfast: Holdfast, repo: P
         holdfast("decide", f"Keep {secret}", "--because", f"{secret} <private>hush</private>", check=0),
         holdfast("answer", f"What is {secret}?", secret, check=0),
         holdfast("todo", "add", f"Rotate {secret}", "--because", secret, check=0),
-        holdfast("ask", f"Who knows that {secret}?", check=0),
+        holdfast("ask", "--keep", f"Who knows that {secret}?", check=0),
     ]
     assert not any(TOKEN in one.stdout + one.stderr for one in done)
     written = [path.read_bytes() for root in (home, repo) for path in root.rglob("*") if path.is_file()]
@@ -744,7 +751,7 @@ def test_terminal_escapes_are_shown_and_not_obeyed(holdfast: Holdfast) -> None:
         holdfast("decide", evil, "--because", evil, check=0),
         holdfast("decide", check=0),
         holdfast("answer", evil, evil, check=0),
-        holdfast("ask", evil, check=0),
+        holdfast("ask", "--keep", evil, check=0),
         holdfast("questions", check=0),
         holdfast("todo", "add", evil, "--because", evil, check=0),
         holdfast("todo", check=0),
@@ -761,7 +768,7 @@ def test_a_text_without_measure_is_refused(holdfast: Holdfast, repo: Path, name:
     commands = {
         "fact": ["fact", "add", "x", "--evidence", long],
         "decide": ["decide", long],
-        "ask": ["ask", long],
+        "ask": ["ask", "--keep", long],
         "todo": ["todo", "add", "x", "--because", long],
     }
     done = holdfast(*commands[name], check=2)
@@ -780,7 +787,7 @@ def test_conflict_markers_are_named_and_nothing_is_written(holdfast: Holdfast, r
         ["fact", "add", "Tests need a database", "--evidence", "x"],
         ["decide", "Use tabs"],
         ["fact"],
-        ["ask", "Which port?"],
+        ["ask", "--keep", "Which port?"],
     ):
         done = holdfast(*command, check=1)
         assert "reference.md:1: a git conflict" in done.stderr and done.stderr.count("\n") == 1
@@ -863,7 +870,7 @@ def test_each_change_says_what_it_was_in_the_history(holdfast: Holdfast, repo: P
     holdfast("fact", "verify", "--yes", check=0)
     holdfast("fact", "retire", "F-", check=0)
     holdfast("decide", "Use tabs", check=0)
-    holdfast("ask", "Who is on call?", check=0)
+    holdfast("ask", "--keep", "Who is on call?", check=0)
     holdfast("answer", "Who is on call?", "Ada", check=0)
     item = holdfast("todo", "add", "Write docs", "--json").json()
     holdfast("todo", "done", item["id"], check=0)
@@ -888,7 +895,7 @@ def test_each_change_says_what_it_was_in_the_history(holdfast: Holdfast, repo: P
 
 @pytest.mark.parametrize("number", ["-3", "x"])
 def test_a_log_of_less_than_nothing_is_refused(holdfast: Holdfast, number: str) -> None:
-    assert "must be a number of sessions" in holdfast("log", "-n", number, check=2).stderr
+    assert "must be a whole number" in holdfast("log", "-n", number, check=2).stderr
 
 
 def test_a_budget_that_is_too_small_is_said_and_not_taken_for_an_empty_memory(holdfast: Holdfast) -> None:
@@ -925,14 +932,14 @@ def test_every_list_takes_a_limit_and_the_newest_stay(repo: Path, holdfast: Hold
         ("search", "retries of tenant"),
     ):
         assert len(holdfast(*words, "--limit", "2", "--json", check=0).json()) == 2, words
-        assert "must be 1 or more" in holdfast(*words, "--limit", "0", check=2).stderr
+        assert len(holdfast(*words, "--limit", "0", "--json", check=0).json()) >= 3, "0 is all"
     assert holdfast("search", "retries of tenant", "--since", "2999-01-01", "--json", check=0).json() == []
     assert len(holdfast("search", "retries of tenant", "--since", "today", "--json", check=0).json()) >= 2
 
 
 def test_questions_can_be_the_newest_few(repo: Path, holdfast: Holdfast) -> None:
     for name in ("first", "second", "third"):
-        holdfast("ask", f"Which {name} colour has the door?", check=0)
+        holdfast("ask", "--keep", f"Which {name} colour has the door?", check=0)
     shown = json.loads(holdfast("questions", "--json", "-n", "2", check=0).stdout)
     assert len(shown) == 2
     assert len(json.loads(holdfast("questions", "--json", check=0).stdout)) == 3

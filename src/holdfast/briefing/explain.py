@@ -91,14 +91,14 @@ def why_silent(machine: Machine, project: Project, directory: Path) -> str:
         return f"excluded by {machine.home / 'config.toml'}"
     uncaptured, untold = switches.at(directory)
     if untold:
-        return f"switched off in this directory: holdfast on{'' if uncaptured else ' --inject'}"
+        return f"switched off in this directory: holdfast agents on{'' if uncaptured else ' --inject'}"
     return ""
 
 
 def why_uncaptured(project: Project, directory: Path) -> str:
     """Why a session here would see memory but not be captured; '' when nothing prevents it."""
     uncaptured, untold = switches_of(project).at(directory)
-    return "switched off in this directory: holdfast on --capture" if uncaptured and not untold else ""
+    return "switched off in this directory: holdfast agents on --capture" if uncaptured and not untold else ""
 
 
 def off_by_environment(machine: Machine) -> str:

@@ -1,16 +1,24 @@
-"""`holdfast agents`: which agents are on this machine and what they recorded."""
+"""`holdfast agents`: which agents are on this machine and what they recorded; their wiring is in other modules."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from holdfast.agents.registry import problems
-from holdfast.cli.ledger_views import day
 from holdfast.flows.status import AgentSeen, agents_of
 from holdfast.terminal import output
-from holdfast.terminal.options import Machine, Namespace, flag
+from holdfast.terminal.options import Machine, Namespace, Verb, flag, of_verb
 from holdfast.terminal.output import Column, place, table_of
+from holdfast.views.ledger import day
 
+DESCRIPTION = """Shows which agents are on this machine, how many sessions each recorded, and whether holdfast is wired
+into it. `install` and `uninstall` change an agent's own configuration, `plugin` makes a plugin in its place, `on` and
+`off` switch hooks in this directory."""
+EXAMPLES = """examples:
+  holdfast agents
+  holdfast agents install --dry-run          what wiring every agent here would change
+  holdfast agents off --inject               sessions here are remembered, and told nothing
+"""
 _KNOWN = {
     "run": "its client, run",
     "recorded": "published sessions",
@@ -20,6 +28,7 @@ _KNOWN = {
 }
 
 OPTIONS = (flag("--json", "the list as JSON"),)
+VERBS = {"list": Verb("the agents on this machine (the default)", of_verb(*OPTIONS))}
 
 
 def run(options: Namespace, machine: Machine) -> None:

@@ -1,23 +1,23 @@
-"""`holdfast alerts`: unusual sessions and exceeded budgets; scripts can use the exit code."""
+"""`holdfast ledger alerts`: unusual sessions and exceeded budgets; scripts can use the exit code."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from holdfast.briefing.watch import Watch, alerts, live_sessions
-from holdfast.cli.memory_views import named
 from holdfast.ledger import rows as ledgers
 from holdfast.ledger.rows import Filter
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag
+from holdfast.views.memory import named
 
 EXIT_WITH_ALERTS = 3
 DESCRIPTION = f"""Says which sessions, running ones and those of the last week, cost or took more than nine of ten of
 their like, and whether the budget of the day or month is used up (`budget_day`, `budget_month` in the personal
 configuration). Exits with {EXIT_WITH_ALERTS} when there is something to say, with 0 when not."""
 EXAMPLES = """examples:
-  holdfast alerts || notify-send "holdfast" "look at what this costs"
-  holdfast alerts --json"""
+  holdfast ledger alerts || notify-send "holdfast" "look at what this costs"
+  holdfast ledger alerts --json"""
 
 
 OPTIONS = (flag("--json", "the alerts as JSON"),)

@@ -1,24 +1,29 @@
-"""`holdfast answer`: closes a question, so that it is not asked again."""
+"""`holdfast note answer`: answers or closes a question, so that it is not asked again."""
 
 from __future__ import annotations
 
-from holdfast.cli import memory_views as views
+from holdfast.core.errors import UsageError
+from holdfast.flows import amend
 from holdfast.flows import questions as app
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import flat
+from holdfast.views import memory as views
 
 DESCRIPTION = """Closes a question, named by its id (or the beginning of it) or by its words. Asked again, in any
-session, it is answered from the record. Another answer than before counts from now on, and the earlier one is shown."""
+session, it is answered from the record. Another answer than before counts from now on, and the earlier one is shown.
+`holdfast questions` lists them."""
 EXAMPLES = """examples:
-  holdfast answer Q-k3 "eu-west-1"
-  holdfast answer "Which region do we deploy to?" "eu-west-1"
+  holdfast note answer Q-k3 "eu-west-1"
+  holdfast note answer "Which region do we deploy to?" "eu-west-1"
+  holdfast note answer Q-k3 --close             it needs no answer any more, and is not asked again
 """
 
 
 OPTIONS = (
     option("question", metavar="ID|TEXT", help="the question's id, or the question itself"),
-    option("answer", metavar="ANSWER", help="the answer"),
+    option("answer", nargs="?", metavar="ANSWER", help="the answer"),
+    flag("--close", "in the place of an answer: close an open question that needs none; takes its id"),
     option(
         "--by", choices=("user", "agent"), default="", help="who answers (default: who runs this command)"
     ),
@@ -27,6 +32,10 @@ OPTIONS = (
 
 
 def run(options: Namespace, machine: Machine) -> None:
+    if options.close:
+        return _close(options, machine)
+    if options.answer is None:
+        raise UsageError("ANSWER is missing: the answer", fix="holdfast note answer ID ANSWER, or ID --close")
     closed = app.answer(machine, options.question, options.answer, options.by)
     before = closed.before
     earlier = before and {"answer": before.answer, "by": before.by, "at": views.iso(before.answered_at)}
@@ -34,6 +43,17 @@ def run(options: Namespace, machine: Machine) -> None:
         options,
         {"changed": closed.status, **views.question_as_json(closed.question), "before": earlier},
         lambda: _show(closed),
+    )
+
+
+def _close(options: Namespace, machine: Machine) -> None:
+    if options.answer is not None or options.by:
+        raise UsageError("--close takes no answer", fix="holdfast note answer ID --close")
+    question = amend.close_question(machine, options.question)
+    output.answer(
+        options,
+        {"changed": "closed", **views.question_as_json(question), "before": None},
+        f"{question.id} closed without an answer: {flat(question.text)}. holdfast undo takes that back.",
     )
 
 

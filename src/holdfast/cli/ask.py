@@ -1,39 +1,71 @@
-"""`holdfast ask`: answers a question from memory, or records it as open."""
+"""`holdfast ask`: an answer from the record, else the few lines that a task needs; writes nothing unless told to."""
 
 from __future__ import annotations
 
-from holdfast.cli import memory_views as views
-from holdfast.core.errors import StoreError
+from holdfast.briefing.recall import BUDGET, Briefing, recall
+from holdfast.cli.recall import show_lines
+from holdfast.core.errors import StoreError, UsageError
 from holdfast.flows import questions as app
 from holdfast.flows.questions import Reply
 from holdfast.terminal import output
-from holdfast.terminal.options import Machine, Namespace, flag, option
+from holdfast.terminal.options import SUPPRESS, Machine, Namespace, count, flag, option
 from holdfast.terminal.output import flat
+from holdfast.views import memory as views
 
 DESCRIPTION = """Answers from the record: a question that was answered before, in these or in other words, else a
-decision or a fact that says it. What is near and may not be the answer is offered as "perhaps". What nobody has
-answered is kept as an open question of this project."""
+decision or a fact that says it. What is near and may not be the answer is offered as "perhaps". Where there is no
+answer, you see the few lines of memory that fit, as holdfast recall tells them; so a task may be asked as well as a
+question. Asking writes nothing; with --keep a question without an answer stays open in this project, to be answered
+with holdfast note answer."""
 EXAMPLES = """examples:
   holdfast ask "Which region do we deploy to?"
-  holdfast ask "Which region do we deploy to?" --no-record --json
+  holdfast ask "fix the flaky refresh test"
+  holdfast ask "Which region do we deploy to?" --keep      keep it open if nobody has answered it
+  holdfast ask "add a discount rule" --budget 400 --json
 """
 
 
 OPTIONS = (
-    option("text", metavar="TEXT", help="the question"),
-    flag("--no-record", "only look; write nothing"),
+    option("text", nargs="+", metavar="TEXT", help="a question, or what is to be done"),
+    flag("--keep", "keep a question without an answer open"),
+    flag("--no-record", SUPPRESS),  # of before 1.0: only the answer, not even the derived index is written
+    option(
+        "--budget",
+        type=count,
+        default=BUDGET,
+        metavar="N",
+        help=f"tokens of lines at most (default: {BUDGET})",
+    ),
+    flag("--why", "also say why each line is there, and where it stands (as on a terminal)"),
     flag("--json", "the reply as JSON"),
 )
 
 
 def run(options: Namespace, machine: Machine) -> None:
-    reply = app.ask(machine, options.text, record=not options.no_record)
-    if reply.status == "answered" and not options.no_record:
+    if options.keep and options.no_record:
+        raise UsageError("--keep and --no-record exclude each other", fix="Leave one of them out")
+    text = " ".join(options.text)
+    reply = app.ask(machine, text, record=options.keep)
+    if reply.status == "answered" and options.keep:
         try:
             app.count_answer(machine, reply)
         except StoreError as error:  # the answer is worth more than having counted it
             output.warn(error.line())
-    output.answer(options, _as_json(reply), lambda: _show(reply))
+    lines = None
+    if reply.status in ("open", "recorded") and options.budget and not options.no_record:
+        lines = recall(machine, machine.project(), text, options.budget)
+    value = {**_as_json(reply), "lines": lines.as_json()["lines"] if lines else []}
+    output.answer(options, value, lambda: _show_all(options, reply, lines))
+
+
+def _show_all(options: Namespace, reply: Reply, lines: Briefing | None) -> None:
+    known = lines is not None and bool(lines.lines)
+    if known and reply.status == "open" and not reply.id and not reply.perhaps:
+        output.note("No answer on record. What fits:")
+    else:
+        _show(reply)
+    if lines is not None and known:
+        show_lines(lines, why=options.why)
 
 
 def _show(reply: Reply) -> None:
@@ -45,17 +77,20 @@ def _show(reply: Reply) -> None:
             given = views.origin("", statement.at, statement.session)
             output.line(f"  But {statement.id} says: {flat(statement.text)}{given}")
     elif reply.status == "recorded":
-        output.line(f"Not answered yet. Kept as {reply.id}; holdfast answer {reply.id} ANSWER closes it.")
+        output.line(
+            f"Not answered yet. Kept as {reply.id}; holdfast note answer {reply.id} ANSWER closes it."
+        )
     elif reply.status == "closed":
         output.line(
             f"Asked before and closed by hand without an answer: {reply.id}{question_source}. Do not ask it again."
         )
     elif reply.id:
         output.line(
-            f"Asked before and still open: {reply.id}{question_source}. holdfast answer {reply.id} ANSWER closes it."
+            f"Asked before and still open: {reply.id}{question_source}. "
+            f"holdfast note answer {reply.id} ANSWER closes it."
         )
     else:
-        output.line("Not answered yet, and not asked before.")
+        output.line("No answer on record. --keep keeps the question open.")
     for near in reply.perhaps:
         output.lines(
             f"  perhaps: {flat(near.text)}",

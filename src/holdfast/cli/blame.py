@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from itertools import groupby
 
 from holdfast.cli.import_ import import_progress
-from holdfast.cli.ledger_views import day
 from holdfast.core.session_id import short_session
 from holdfast.flows.blame import blame
 from holdfast.language.title import named_plan
@@ -17,6 +16,7 @@ from holdfast.provenance.target import target_from
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import counted, cut, flat, text_width
+from holdfast.views.ledger import day
 
 DESCRIPTION = """Shows for each span of a file which recorded session wrote it, what you had asked for, the decision
 behind it and the commit. What sessions edited is matched to git's history: by content, file and time. Lines whose

@@ -59,7 +59,7 @@ OPTIONS = (
     since("usage"),
     *limit("lines", f"default: {SHOWN}"),
     option("--agent", help="only this agent's usage, e.g. claude-code"),
-    option("--project", metavar="NAME", help="only the project whose folder has this name"),
+    option("--project", metavar="NAME", help="only this project: the name of its folder"),
     flag("--json", "an array with a row for each period, agent, model and project"),
 )
 

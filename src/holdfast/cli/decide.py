@@ -1,43 +1,72 @@
-"""`holdfast decide`: records a decision and its reason; without a text, lists the decisions."""
+"""`holdfast note decision`: keeps a decision and its reason; lists, changes, confirms and retires decisions."""
 
 from __future__ import annotations
 
-from holdfast.cli import memory_views as views
 from holdfast.core.errors import UsageError
+from holdfast.flows import amend
 from holdfast.flows import questions as app
 from holdfast.terminal import output
-from holdfast.terminal.options import Machine, Namespace, flag, limit, newest, option
+from holdfast.terminal.options import SUPPRESS, Machine, Namespace, Verb, flag, limit, newest, of_verb, option
 from holdfast.terminal.output import flat
+from holdfast.views import memory as views
 
 DESCRIPTION = """Keeps a decision with its reason in the register of reference.md, so that later sessions follow it and
 do not settle it again. The same decision in other words is kept once; one that contradicts an earlier decision is
-kept beside it, both are shown, and an open question asks which holds. `decide retire ID` takes one out for good: no
-session brings it back. Without TEXT the register is listed."""
+kept beside it, both are shown, and an open question asks which holds. Without TEXT the register is listed. ID is that
+of a decision of the register, or of one that a session made (holdfast log --decisions, holdfast search); the beginning
+of it will do. `holdfast undo` takes each change back."""
 EXAMPLES = """examples:
-  holdfast decide "Use pnpm, not npm" --because "the lock file is pnpm's"
-  holdfast decide retire D-k3
-  holdfast decide --list --json
+  holdfast note decision "Use pnpm, not npm" --because "the lock file is pnpm's"
+  holdfast note decision list --json
+  holdfast note decision change D-k3 "Use pnpm 9, not npm"      in better words; the id of a new text is a new one
+  holdfast note decision confirm D-k3                           what an agent decided: you agree
+  holdfast note decision retire D-k3                            it no longer holds, and no session brings it back
 """
 
-
+_JSON = flag("--json", "the decision as JSON", default=SUPPRESS)
+_ID = option("id", metavar="ID", help="the decision's id, or the beginning of it")
 OPTIONS = (
-    option("text", nargs="?", metavar="TEXT", help="the decision, in one sentence"),
-    option("id", nargs="?", metavar="ID", help="only after `retire`: which decision no longer counts"),
-    option("--because", metavar="WHY", help="the reason"),
-    option(
-        "--by", choices=("user", "agent"), default="", help="who decided (default: who runs this command)"
-    ),
-    flag("--list", "list the register"),
+    flag("--list", "list the register (the default without a text)"),
     *limit("decisions of the register, the newest", "default: all"),
     flag("--json", "the decision, or the register, as JSON"),
 )
+DEFAULT_VERB = "add"
+VERBS = {
+    "list": Verb("the decisions of the register (the default)", of_verb(*OPTIONS)),
+    "add": Verb(
+        "keep a decision (a text without a verb does the same)",
+        (
+            option("text", metavar="TEXT", help="the decision, in one sentence"),
+            option("--because", metavar="WHY", help="the reason"),
+            option(
+                "--by",
+                choices=("user", "agent"),
+                default="",
+                help="who decided (default: who runs this command)",
+            ),
+            flag("--list", SUPPRESS, default=SUPPRESS),
+            _JSON,
+        ),
+    ),
+    "change": Verb(
+        "put other words in the place of a decision",
+        (
+            _ID,
+            option("text", metavar="TEXT", help="the decision as it should read"),
+            option("--because", metavar="WHY", help="the reason (default: as before)"),
+            _JSON,
+        ),
+    ),
+    "confirm": Verb("agree to what an agent decided or proposed: it counts as yours", (_ID, _JSON)),
+    "retire": Verb("take a decision out that no longer holds; no session brings it back", (_ID, _JSON)),
+}
 
 
-def run(options: Namespace, machine: Machine) -> None:
-    if options.id is not None or options.text == "retire":
-        return _retire(options, machine)
-    if options.text is None or options.list:
-        return _list(options, machine)
+def run_add(options: Namespace, machine: Machine) -> None:
+    if options.list:
+        raise UsageError(
+            "--list takes no decision", fix="holdfast note decision TEXT --because WHY keeps one"
+        )
     decided = app.decide(machine, options.text, options.because, options.by)
     value = {
         "status": decided.status,
@@ -55,16 +84,30 @@ def _show(decided: app.DecisionChange) -> None:
     else:
         status = f"recorded{views.origin(decision.by, None, '')}"
     output.line(f"{decision.id} {status}: {flat(decision.text)}{why}")
-    views.show_contradictions(decided.contradictions, "Which no longer counts? holdfast decide retire {id}.")
+    views.show_contradictions(
+        decided.contradictions, "Which no longer counts? holdfast note decision retire {id}."
+    )
 
 
-def _retire(options: Namespace, machine: Machine) -> None:
-    if options.text != "retire":
-        raise UsageError("a decision is one text", fix='Quote it: holdfast decide "TEXT" --because "WHY"')
-    if options.id is None or options.because or options.by or options.list:
-        raise UsageError(
-            "retire takes the id of a decision and nothing else", fix=f"{app.DECISION_LISTING} shows them"
-        )
+def run_change(options: Namespace, machine: Machine) -> None:
+    done = amend.change_decision(machine, options.id, options.text, options.because)
+    output.answer(
+        options,
+        {"status": "changed", "id": done.id, "text": done.text},
+        f"{done.id} now: {flat(done.text)}. holdfast undo takes that back.",
+    )
+
+
+def run_confirm(options: Namespace, machine: Machine) -> None:
+    agreed = amend.confirm(machine, options.id)
+    output.answer(
+        options,
+        {**views.statement_as_json(agreed), "status": "confirmed"},
+        f"{agreed.id} confirmed, it counts as yours: {flat(agreed.text)}. holdfast undo takes that back.",
+    )
+
+
+def run_retire(options: Namespace, machine: Machine) -> None:
     retired = app.retire(machine, options.id)
     output.answer(
         options,
@@ -73,13 +116,11 @@ def _retire(options: Namespace, machine: Machine) -> None:
     )
 
 
-def _list(options: Namespace, machine: Machine) -> None:
-    if options.because or options.by or options.text is not None:
-        raise UsageError("--list takes no decision", fix="holdfast decide TEXT --because WHY keeps one")
+def run(options: Namespace, machine: Machine) -> None:
     file = app.read_decisions(machine)
     output.warn_all(problem.message for problem in file.problems)
     decisions = newest(file.reference.decisions, options.limit, lambda decision: decision.at)
-    nothing = "No decisions yet. holdfast decide TEXT --because WHY keeps one."
+    nothing = "No decisions yet. holdfast note decision TEXT --because WHY keeps one."
     output.answer(
         options,
         views.with_origins(machine, [views.decision_as_json(decision) for decision in decisions]),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from holdfast.cli.ledger_figures import show_stats
-from holdfast.cli.ledger_views import as_json, rows_table
 from holdfast.cli.log import show_entry
 from holdfast.flows.demo import demonstrate
 from holdfast.ledger.rows import titles_of
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, option
+from holdfast.views.ledger import as_json, rows_table
+from holdfast.views.ledger_figures import show_stats
 
 DESCRIPTION = (
     "Imports bundled sessions of two agents into a scratch project and shows what holdfast makes of them."

@@ -1,4 +1,4 @@
-"""`holdfast fact`: what was verified, with its evidence; added, changed, listed, retired."""
+"""`holdfast note fact`: what was verified, with its evidence; added, changed, listed, retired."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import math
 import sys
 from typing import Any
 
-from holdfast.cli import memory_views as views
 from holdfast.flows import facts as app
 from holdfast.guard.hidden_text import visible
 from holdfast.memory.reference import KeptFact
@@ -27,14 +26,15 @@ from holdfast.terminal.options import (
     option,
 )
 from holdfast.terminal.output import flat
+from holdfast.views import memory as views
 
 DESCRIPTION = """Facts that were verified, each with its evidence: nothing is kept without. The same fact in other
 words is kept once; one that contradicts another is kept beside it and said. ID may be the beginning of an id."""
 EXAMPLES = """examples:
-  holdfast fact add "The API listens on port 8080" --evidence "listening on :8080" --command "make ping"
-  holdfast fact list --category endpoint
-  holdfast fact verify F-k3           run its command again, after asking
-  holdfast fact change F-k3 "The API listens on port 9090" --evidence "listening on :9090"
+  holdfast note fact add "The API listens on port 8080" --evidence "listening on :8080" --command "make ping"
+  holdfast note fact list --category endpoint
+  holdfast note fact verify F-k3           run its command again, after asking
+  holdfast note fact change F-k3 "The API listens on port 9090" --evidence "listening on :9090"
 """
 _CATEGORIES = [str(category) for category in FactCategory]
 _TIMEOUT_S = 120.0
@@ -99,7 +99,7 @@ VERBS = {
         "run the commands of facts again, after asking, and compare",
         (
             option("ids", nargs="*", metavar="ID", help="default: every fact that has a command and stands"),
-            flag("--yes", "run the commands without asking"),
+            flag("--yes", "do not ask before each command"),
             option(
                 "--timeout",
                 type=_seconds,
@@ -119,9 +119,9 @@ def run(options: Namespace, machine: Machine) -> None:
         [fact for fact in facts if _is_wanted(fact, options)], options.limit, lambda kept: kept.fact.at
     )
     nothing = (
-        "No such fact stands. holdfast fact list --all shows retired ones too."
+        "No such fact stands. holdfast note fact list --all shows retired ones too."
         if facts
-        else "No facts yet. holdfast fact add TEXT --evidence TEXT keeps one; holdfast import finds them in sessions."
+        else "No facts yet. holdfast note fact add TEXT --evidence TEXT keeps one; holdfast import finds more."
     )
     output.answer(
         options,
@@ -166,7 +166,7 @@ def run_verify(options: Namespace, machine: Machine) -> int:
     if options.json:
         output.show_json([_verdict_as_json(verdict) for verdict in verdicts])
     elif not facts:
-        output.line("No fact has a command to run. holdfast fact add --command keeps one with its fact.")
+        output.line("No fact has a command to run. holdfast note fact add --command keeps one with its fact.")
     fine = ("holds",) if options.ids else ("holds", "not named", "incomplete")
     return 0 if all(verdict.status in fine for verdict in verdicts) else 1
 
@@ -206,7 +206,7 @@ def _show(result: app.FactChange) -> None:
         output.line(f"Before ({kept.was[0].id}): {flat(kept.was[0].text)}")
     views.show_contradictions(
         result.contradictions,
-        "Which no longer holds? holdfast fact change {id} TEXT --evidence TEXT, or holdfast fact retire {id}.",
+        "Which no longer holds? holdfast note fact change {id} TEXT --evidence TEXT, or note fact retire {id}.",
     )
 
 
@@ -237,12 +237,12 @@ def _show_verdict(verdict: app.FactCheck) -> None:
         "declined": "not run",
         "no command": "has no command that could be run; look for yourself and add it again with new evidence",
         "incomplete": "its command was kept only in part, without a secret or its end, so it cannot be run",
-        "not named": f"not run, it may change something; holdfast fact verify {fact.id} runs it",
+        "not named": f"not run, it may change something; holdfast note fact verify {fact.id} runs it",
     }
     output.line(f"{fact.id}  {flat(fact.text)}: {status[verdict.status]}")
     output.lines(*(f"    instead: {line}" for line in verdict.lines))
     if verdict.status == "changed":
-        output.line(f"    If that is so now: holdfast fact change {fact.id} TEXT --evidence TEXT")
+        output.line(f"    If that is so now: holdfast note fact change {fact.id} TEXT --evidence TEXT")
 
 
 def _verdict_as_json(verdict: app.FactCheck) -> dict[str, Any]:

@@ -23,7 +23,7 @@ OPTIONS = (option("words", nargs=argparse.REMAINDER, metavar="COMMAND …", help
 
 
 def run(options: Namespace, machine: Machine) -> int:
-    from holdfast.cli.main import COMMANDS
+    from holdfast.cli.main import COMMANDS, resolve, subcommands
     from holdfast.core.fence import wrap
     from holdfast.terminal.run import run_command
 
@@ -33,7 +33,8 @@ def run(options: Namespace, machine: Machine) -> int:
         raise UsageError(problem, fix=f"One of: {', '.join(READS)}")
     printed = io.StringIO()
     with redirect_stdout(printed):
-        code = run_command(name, *COMMANDS[name], words)
+        name, words = resolve([name, *words])
+        code = run_command(name, *COMMANDS[name], words, subcommands(name))
     lines = printed.getvalue().strip("\n").split("\n")
     # Not wrapped to a terminal, which is only the host's: a line is a line.
     output.write(wrap(lines if any(lines) else ["Nothing is known here yet."], token_hex(3)) + "\n")

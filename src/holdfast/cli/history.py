@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.cli.ledger_views import day
 from holdfast.flows.undo import FileChange, FileVersions, change_and_diff, changes_of, files_with_versions
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, at_least_one, flag, limit, option
 from holdfast.terminal.output import Column, plural, table_of
+from holdfast.views.ledger import day
 
 SHOWN = 20
 DESCRIPTION = """Every file that changes keeps its last 50 versions: current.md, style.md, reference.md and

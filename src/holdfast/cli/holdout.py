@@ -17,8 +17,8 @@ from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import counted
 
 DESCRIPTION = """Measures what memory is worth on your own work: a random share of new sessions gets nothing injected,
-and `holdfast roi` compares them with the others. Sessions in the holdout are captured as always, and an agent may
-still ask (search, recall, MCP). `holdfast why` says of a session whether it is in the holdout."""
+and `holdfast ledger roi` compares them with the others. Sessions in the holdout are captured as always, and an agent
+may still ask (search, recall, MCP). `holdfast why` says of a session whether it is in the holdout."""
 EXAMPLES = """examples:
   holdfast holdout 20%        one new session in five gets nothing; asks first
   holdfast holdout            what is set, and how many sessions were drawn
@@ -95,5 +95,5 @@ def _show(options: Namespace, project: Project) -> None:
             f"About {needed:,} sessions would show an effect of 20% on cost, by what sessions cost here."
         )
     if drawn:
-        lines.append("holdfast roi shows the effect.")
+        lines.append("holdfast ledger roi shows the effect.")
     output.answer(options, value, "\n".join(lines))

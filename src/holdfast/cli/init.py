@@ -14,7 +14,6 @@ from holdfast.agents.registry import HOSTS
 from holdfast.cli.export import amount
 from holdfast.cli.import_ import import_progress, report_as_json
 from holdfast.cli.install import as_json, changes_of, planned
-from holdfast.cli.memory_views import date
 from holdfast.core.errors import UsageError
 from holdfast.flows.find_transcripts import SessionSource, TranscriptSearch
 from holdfast.flows.hosts import Plan, agents_here, hooked, host_for, plan_install, rewire
@@ -26,11 +25,12 @@ from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import counted, place, short_duration
 from holdfast.upkeep.memories import Joining, join, plan_join, separate
 from holdfast.upkeep.set_up import SetUp, begin
+from holdfast.views.memory import date
 
 DESCRIPTION = """Sets this project up, in one go: reads what agents recorded here, looks at how things are done in the
 repository, wires the agents that are found on this machine (hooks and tools in their own configuration), and shows
 what the next session will be told. Which files change is said first. Run it again whenever you like: what is done
-already is not done twice. holdfast uninstall --all undoes the wiring, to the byte."""
+already is not done twice. holdfast agents uninstall --all undoes the wiring, to the byte."""
 EXAMPLES = """examples:
   holdfast init                            look, ask once, do everything
   holdfast init --yes                      the same without a question
@@ -181,7 +181,7 @@ def _show_plans(plans: list[Plan], options: Namespace) -> None:
         output.line(
             f"  {host_for(plan.agent).title:<12} {place(change.path)}  +{counted(added, 'line')}{new_file}"
         )
-    output.line("All else in these files stays; holdfast uninstall --all undoes it to the byte.")
+    output.line("All else in these files stays; holdfast agents uninstall --all undoes it to the byte.")
 
 
 def _do(
@@ -217,7 +217,7 @@ def _show(done: Done, project: Project, proof: str) -> None:
     _row("known", _summed(status))
     wired = ", ".join(host_for(plan.agent).title for plan in done.plans)
     before = ", ".join(host_for(agent).title for agent in done.before)
-    _row("wired", wired or (f"as before: {before}" if before else "no agent (holdfast install AGENT)"))
+    _row("wired", wired or (f"as before: {before}" if before else "no agent (holdfast agents install AGENT)"))
     for plan in done.plans:
         for need in plan.needs:
             title = host_for(plan.agent).title
@@ -234,7 +234,7 @@ def _show(done: Done, project: Project, proof: str) -> None:
         output.line(f"{proof}\n")
     for number, step in enumerate(_steps(done, proof)):
         _row("next" if not number else "", step)
-    _row("undo", "holdfast uninstall --all (hooks and tools; --purge: the memory too)")
+    _row("undo", "holdfast agents uninstall --all (hooks and tools; --purge: the memory too)")
 
 
 def _news(imported: ImportReport, took_s: float) -> str:

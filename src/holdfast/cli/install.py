@@ -1,4 +1,4 @@
-"""`holdfast install [AGENT…]`: hooks and tools in agents' own configuration, shown before they are written."""
+"""`holdfast agents install [AGENT…]`: hooks and tools in agents' own configuration, shown before they are written."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from holdfast.terminal.options import Machine, Namespace, flag, option
 
 DESCRIPTION = """Lets an agent's sessions be remembered and told: writes holdfast's hooks and tools into the agent's own
 configuration and enables this project. Without an agent, all that are found on this machine. The change is shown
-first, everything else in the file stays as it is, and holdfast uninstall undoes it to the byte. Other projects stay
-untouched until you run this inside them."""
+first, everything else in the file stays as it is, and holdfast agents uninstall undoes it to the byte. Other projects
+stay untouched until you run this inside them."""
 EXAMPLES = """examples:
-  holdfast install                               for every agent that is found here
-  holdfast install claude-code codex             for all your sessions of these two
-  holdfast install claude-code --scope project   only in this repository, in a file that git ignores
-  holdfast install claude-code --status-line     with a line on what is open and what the session costs
-  holdfast install claude-code --dry-run         only show what would change
-  holdfast install --dry-run --diff              the same for every agent, line by line
+  holdfast agents install                               for every agent that is found here
+  holdfast agents install claude-code codex             for all your sessions of these two
+  holdfast agents install claude-code --scope project   only in this repository, in a file that git ignores
+  holdfast agents install claude-code --status-line     with a line on what is open and what the session costs
+  holdfast agents install claude-code --dry-run         only show what would change
+  holdfast agents install --dry-run --diff              the same for every agent, line by line
 """
 
 _STYLES = {"+": "green", "-": "red", "~": "yellow"}
@@ -57,7 +57,9 @@ def run(options: Namespace, machine: Machine) -> int:
     if options.commands and options.scope == "project":
         raise UsageError("--commands are yours alone, not a repository's", fix="Leave out --scope project")
     if options.commands and not any(takes_commands(machine, project, agent) for agent in agents):
-        raise UsageError("these agents take no such commands", fix="holdfast plugin AGENT has them as skills")
+        raise UsageError(
+            "these agents take no such commands", fix="holdfast agents plugin AGENT has them as skills"
+        )
     plan_for = partial(
         plan_install,
         machine,
@@ -96,7 +98,7 @@ def tell(plans: Sequence[Plan], name: str) -> None:
         output.lines(f"{host_for(plan.agent).title}: {state}.", *(f"  {need}" for need in plan.needs))
     output.lines(
         f"{name} is enabled on this machine.",
-        "holdfast why shows what a session was told, holdfast off stops it here.",
+        "holdfast why shows what a session was told, holdfast agents off stops it here.",
     )
 
 

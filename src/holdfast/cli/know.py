@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from holdfast.cli.memory_views import iso
 from holdfast.core.errors import UsageError
 from holdfast.core.session_id import short_session
 from holdfast.flows.repo_scan import RepositoryLook, look
@@ -15,6 +14,7 @@ from holdfast.terminal import output
 from holdfast.terminal.options import SUPPRESS, Machine, Namespace, Verb, flag, option
 from holdfast.terminal.output import Column, Table, counted, on_screen, table_of
 from holdfast.terminal.progress import progress_bar
+from holdfast.views.memory import iso
 
 if TYPE_CHECKING:
     from holdfast.knowledge.scan import Progress

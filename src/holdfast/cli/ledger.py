@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
-from holdfast.cli import ledger_views as views
 from holdfast.core.errors import UsageError
 from holdfast.ledger import rows as app
 from holdfast.ledger.cells import parse_duration
@@ -27,6 +26,7 @@ from holdfast.terminal.options import (
     since,
 )
 from holdfast.terminal.output import EMPTY, NONE_CHOSEN, Column, Table, plural
+from holdfast.views import ledger as views
 
 DESCRIPTION = (
     "One row per session of any agent: what was tried, by which model, at what cost, and how it ended."
@@ -161,7 +161,7 @@ VERBS = {
     ),
     "commit": Verb(
         "commit the shared ledger, and nothing else, with a telling message",
-        (flag("--dry-run", "print the message and commit nothing"),),
+        (flag("--dry-run", "only show the message, commit nothing"),),
     ),
     "share": Verb(
         "track the ledger in git; commits nothing",
@@ -209,13 +209,13 @@ def run_show(options: Namespace, machine: Machine) -> None:
 
 
 def run_stats(options: Namespace, machine: Machine) -> None:
-    from holdfast.cli.ledger_figures import show_stats
+    from holdfast.views.ledger_figures import show_stats
 
     show_stats(_read_all(options, machine), options.by, _nothing(options), as_json=options.json)
 
 
 def run_report(options: Namespace, machine: Machine) -> None:
-    from holdfast.cli.ledger_report import show_report
+    from holdfast.views.ledger_report import show_report
 
     show_report(_read_all(options, machine), options.format, _nothing(options), as_json=options.json)
 

@@ -10,12 +10,12 @@ import os
 import stat
 import sys
 
-from holdfast.cli.ledger_figures import show_columns
 from holdfast.core import place
 from holdfast.core.errors import HoldfastError
 from holdfast.ledger.columns import FIGURES, counted, joined, read_columns
 from holdfast.ledger.tally import FIELD_OF
 from holdfast.terminal import output
+from holdfast.views.ledger_figures import show_columns
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from holdfast.cli import lesson_views as views
 from holdfast.core.errors import UsageError
 from holdfast.flows import lesson_sharing as sharing
 from holdfast.flows import lessons as app
@@ -16,8 +15,19 @@ from holdfast.lessons.proposals import Place
 from holdfast.lessons.states import LessonStatus, pays
 from holdfast.store.project import Project
 from holdfast.terminal import output
-from holdfast.terminal.options import SUPPRESS, Machine, Namespace, Verb, at_least_one, flag, of_verb, option
+from holdfast.terminal.options import (
+    SUPPRESS,
+    Machine,
+    Namespace,
+    Verb,
+    at_least_one,
+    flag,
+    limit,
+    of_verb,
+    option,
+)
 from holdfast.terminal.output import flat, plural
+from holdfast.views import lessons as views
 
 DESCRIPTION = """Lessons: rules that sessions taught, each with the sessions it was seen in. A candidate becomes active
 when you promote it, a week after you were first shown it unless you reject it, or once it was seen in two sessions.
@@ -26,6 +36,7 @@ EXAMPLES = """examples:
   holdfast lessons                          all lessons: yours, this project's, shared ones
   holdfast lessons review                   look through candidates: one key for each
   holdfast lessons add testing --rule "run `make test`, never pytest itself" --fingerprint Makefile
+  holdfast lessons change testing --rule "run `make test` in api/"     these rules in the place of its rules
   holdfast lessons share testing            let git track it in .holdfast/lessons/ (--undo takes it back)
   holdfast lessons stale                    what is skipped, and what has changed (refresh mends it)
   holdfast lessons extract --dry-run        what a configured model would be asked about the latest session
@@ -58,9 +69,10 @@ _FILTERS = (
     ),
     option("--scope", choices=_SCOPES, metavar="SCOPE", help=f"only of this scope: {', '.join(_SCOPES)}"),
 )
-OPTIONS = (*_FILTERS, flag("--json", "the result as JSON"))
+_LIMIT = limit("lessons, by name", "default: all")
+OPTIONS = (*_FILTERS, *_LIMIT, flag("--json", "the result as JSON"))
 VERBS = {
-    "list": Verb("all lessons, of all scopes (the default)", (*of_verb(*_FILTERS), _JSON)),
+    "list": Verb("all lessons, of all scopes (the default)", (*of_verb(*_FILTERS, *_LIMIT), _JSON)),
     "review": Verb(
         "look through candidates: one key for each",
         (flag("--json", "the candidates as JSON, nothing is asked", default=SUPPRESS),),
@@ -86,6 +98,21 @@ VERBS = {
             _NAMES,
             flag("--undo", "take them out of the repository again"),
             flag("--replace", "put yours in the place of somebody else's of the same name"),
+            _JSON,
+        ),
+    ),
+    "change": Verb(
+        "put other rules in the place of a lesson's",
+        (
+            option("name", metavar="NAME", help="the lesson's name or id, or the beginning of it"),
+            option(
+                "--rule",
+                action="append",
+                required=True,
+                metavar="TEXT",
+                help="a rule in one line; repeat it for each that the lesson should have",
+            ),
+            option("--description", metavar="TEXT", help="what the rules are about (default: as before)"),
             _JSON,
         ),
     ),
@@ -175,6 +202,7 @@ def _list(options: Namespace, machine: Machine) -> None:
         if options.state in (None, one.state) and options.scope in (None, one.scope)
     ]
     seen.sort(key=lambda one: (one.lesson.name, one.place))
+    seen = seen[: options.limit]
     if options.json:
         return output.show_json([views.as_json(one) for one in seen])
     if seen:
@@ -241,10 +269,12 @@ def _change(options: Namespace, machine: Machine) -> None:
 
 
 def _answer(options: Namespace, done: Sequence[Handled], text: Callable[[Handled], str]) -> None:
-    output.answer(options, [_handled(handled) for handled in done], lambda: output.lines(*map(text, done)))
+    output.answer(
+        options, [handled_as_json(handled) for handled in done], lambda: output.lines(*map(text, done))
+    )
 
 
-def _handled(one: Handled) -> dict[str, Any]:
+def handled_as_json(one: Handled) -> dict[str, Any]:
     return {
         "name": one.lesson.name,
         "id": one.lesson.id,
@@ -254,7 +284,7 @@ def _handled(one: Handled) -> dict[str, Any]:
     }
 
 
-def _active(one: Handled, options: Namespace) -> str:
+def active_text(one: Handled, options: Namespace) -> str:
     where = "in all your projects" if (one.into or one.place) == "personal" else "here"
     return f"{one.lesson.name} is active {where}: {_rules(one)}"
 
@@ -287,12 +317,19 @@ def _rules(one: Handled) -> str:
 
 _Change = Callable[[Machine, Project, Namespace], list[Handled]]
 _CHANGES: dict[str, tuple[_Change, Callable[[Handled, Namespace], str]]] = {
-    "promote": (lambda m, p, o: app.promote(m, p, o.names, personal=o.personal), _active),
+    "promote": (lambda m, p, o: app.promote(m, p, o.names, personal=o.personal), active_text),
     "reject": (lambda m, p, o: app.reject(m, p, o.names), _rejected),
     "mute": (lambda m, p, o: app.mute(m, p, o.names, o.days), _muted),
     "unmute": (lambda m, p, o: app.unmute(m, p, o.names), lambda one, o: f"{one.lesson.name} is told again."),
     "rm": (lambda m, p, o: app.remove(m, p, o.names), _removed),
 }
+
+
+def run_change(options: Namespace, machine: Machine) -> None:
+    done = app.reword(machine, machine.project(), options.name, options.rule, options.description)
+    _answer(options, done, lambda one: f"{_which(one)} now says: {_rules(one)}")
+    if not options.json:
+        output.note("holdfast undo takes it back.")
 
 
 def run_share(options: Namespace, machine: Machine) -> None:
@@ -301,7 +338,7 @@ def run_share(options: Namespace, machine: Machine) -> None:
         names = ", ".join(handled.lesson.name for handled in done)
         return output.answer(
             options,
-            [_handled(handled) for handled in done],
+            [handled_as_json(handled) for handled in done],
             f"Out of the repository: {names}. Commit the removal; git's history keeps what it had.",
         )
     staged = sharing.share(machine, machine.project(), options.names, instead=options.replace)
@@ -339,7 +376,7 @@ def run_add(options: Namespace, machine: Machine) -> None:
             personal=options.personal,
             instead=options.replace,
         )
-    output.answer(options, _handled(done), _active(done, options))
+    output.answer(options, handled_as_json(done), active_text(done, options))
     for status in () if options.json else app.read_lessons(machine, project).lessons:
         if status.state == "stale" and (status.lesson.name, status.place) == (done.lesson.name, done.place):
             output.note(f"It is stale and not told yet: {'; '.join(status.drift)}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from holdfast.cli import lesson_views as views
 from holdfast.cli.import_ import import_progress
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.extraction import extract_lessons as extraction
@@ -18,6 +17,7 @@ from holdfast.terminal import consent, output
 from holdfast.terminal.consent import agreed, require_person
 from holdfast.terminal.options import Machine, Namespace
 from holdfast.terminal.output import Column, flat, plural, table_of
+from holdfast.views import lessons as views
 
 _KEYS = "p promote · r reject · m mute · s skip · e edit · g share in git · q quit"
 _DONE = {"p": "promoted", "r": "rejected", "m": "muted", "s": "skipped", "g": "shared"}

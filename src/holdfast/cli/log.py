@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import contextlib
-
 import msgspec
 
 from holdfast.briefing.history import entry_of, logged
@@ -27,16 +24,9 @@ _COMMENT = lazy_regex(r" ?<!-- .*? -->")
 _BOLD = lazy_regex(r"\*\*(.+?)\*\*")
 
 
-def _count(text: str) -> int:
-    with contextlib.suppress(ValueError):
-        if (value := int(text)) >= 0:
-            return value
-    raise argparse.ArgumentTypeError("must be a number of sessions, 0 for all")
-
-
 OPTIONS = (
     option("session", nargs="?", metavar="SESSION", help="an id, or the beginning of one"),
-    *limit("sessions, the newest", "default: 5; 0: all", type=_count, default=5),
+    *limit("sessions, the newest", "default: 5", default=5),
     since("sessions"),
     option("--agent", metavar="AGENT", help="only this agent's sessions, e.g. claude-code"),
     option("--branch", metavar="NAME", help="only sessions on this branch"),
@@ -63,7 +53,7 @@ def run(options: Namespace, machine: Machine) -> None:
             and (not options.decisions or entry.decisions)
             and (not options.grep or options.grep.casefold() in render_entry(entry).casefold())
         ]
-        entries = entries[-options.limit :]  # 0 is all
+        entries = entries[-options.limit :]
     titles = session_titles(machine.project(), [entry.session for entry in entries])
     if options.json:
         return output.show_json([{**as_json(entry), "title": titles.get(entry.session)} for entry in entries])

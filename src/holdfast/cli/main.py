@@ -5,107 +5,164 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 
 from holdfast import __version__
 
-# name -> (module, one line of help). The module is imported only when its command runs.
+# name -> (module, one line of help). The module is imported only when its command runs. A name of two words is a
+# subcommand that is a module of its own; the other subcommands are the VERBS of their command's module.
 COMMANDS: dict[str, tuple[str, str]] = {
-    "status": ("holdfast.cli.status", "where this project stands (what plain `holdfast` shows)"),
     "init": ("holdfast.cli.init", "set this project up: read sessions, look around, wire your agents"),
-    "demo": ("holdfast.cli.demo", "try everything on bundled sessions in a scratch project"),
-    "import": ("holdfast.cli.import_", "read agents' transcripts into this project's memory"),
-    "ledger": ("holdfast.cli.ledger", "list, show, add, share and summarise sessions"),
-    "ui": ("holdfast.cli.ui", "everything that is remembered, as a page in your browser"),
-    "cost": ("holdfast.cli.cost", "what all agents on this machine used, at API prices"),
-    "recommend": ("holdfast.cli.recommend", "which model to take for a goal, and what that rests on"),
-    "similar": ("holdfast.cli.similar", "past sessions like a goal, and how they ended"),
-    "alerts": ("holdfast.cli.alerts", "sessions that cost or take more than their like, and budgets"),
-    "resume": ("holdfast.cli.resume", "what a new session needs to go on here"),
-    "context": ("holdfast.cli.context", "what is true here now, and what has changed since the last look"),
-    "handoff": ("holdfast.cli.handoff", "say in your own words what is next"),
-    "show": ("holdfast.cli.show", "a session as a person reads it: prompts, calls, diffs, cost"),
-    "log": ("holdfast.cli.log", "what each session did, decided and found"),
-    "search": ("holdfast.cli.search", "find anything that is remembered, by words and by meaning"),
-    "recall": ("holdfast.cli.recall", "the few lines that a task needs, each with its source"),
-    "classify": (
-        "holdfast.cli.classify",
-        "what a prompt asks for: code, a look, an answer, or neither",
+    "doctor": ("holdfast.cli.doctor", "check that everything is sound, and say what is not"),
+    "agents": ("holdfast.cli.agents", "agents on this machine: list, install, uninstall, plugin, on, off"),
+    "agents install": (
+        "holdfast.cli.install",
+        "let an agent remember and be told: hooks in its own configuration",
     ),
-    "index": ("holdfast.cli.index", "bring the search index up to date, or make it anew"),
-    "lessons": ("holdfast.cli.lessons", "what sessions taught: review, promote, reject, share, trust"),
-    "share": ("holdfast.cli.share", "share decisions with your team, as files that are reviewed in git"),
-    "sync": ("holdfast.cli.sync", "one memory on several machines, and what a team shares"),
-    "team": ("holdfast.cli.team", "who shares this project's decisions, and what each of them shares"),
-    "keys": ("holdfast.cli.keys", "the key by which you sign and seal what is synced"),
-    "trust": ("holdfast.cli.trust", "archives and lessons from elsewhere that wait for you"),
-    "forget": ("holdfast.cli.forget", "remove a session, a fact or words from all of memory, for good"),
-    "project": ("holdfast.cli.project", "the projects of this repository, and which one a branch works on"),
-    "history": ("holdfast.cli.history", "the versions of a file, and what each change did"),
-    "undo": ("holdfast.cli.undo", "take back the last change, and bring it back again"),
-    "archive": ("holdfast.cli.archive", "move older sessions of a long log to its archive"),
-    "export": ("holdfast.cli.export", "everything of this project's memory as one file"),
-    "restore": ("holdfast.cli.restore", "take such a file in, here or elsewhere"),
-    "fact": ("holdfast.cli.fact", "keep, list, verify and retire facts, each with its evidence"),
-    "decide": ("holdfast.cli.decide", "keep a decision with its reason, or list the register"),
-    "ask": ("holdfast.cli.ask", "the answer from the record, or the question kept open"),
-    "answer": ("holdfast.cli.answer", "close a question, so that it is not asked again"),
-    "questions": ("holdfast.cli.questions", "what was asked in this project, open questions first"),
-    "todo": ("holdfast.cli.todo", "list, add and close to-dos"),
-    "know": ("holdfast.cli.know", "how things are done here, with the files that show it"),
-    "install": ("holdfast.cli.install", "let an agent remember and be told: hooks in its own configuration"),
-    "uninstall": ("holdfast.cli.uninstall", "take the hooks out again, to the byte"),
-    "plugin": ("holdfast.cli.plugin", "the same as a plugin of the agent, with commands and a skill"),
-    "on": ("holdfast.cli.switch", "switch hooks on again in this directory"),
-    "off": ("holdfast.cli.switch", "switch hooks off in this directory"),
+    "agents uninstall": ("holdfast.cli.uninstall", "take the hooks out again, to the byte"),
+    "agents plugin": (
+        "holdfast.cli.plugin",
+        "the same as a plugin of the agent, with commands and a skill",
+    ),
+    "agents on": ("holdfast.cli.switch", "switch hooks on again in this directory"),
+    "agents off": ("holdfast.cli.switch", "switch hooks off in this directory"),
+    "status": ("holdfast.cli.status", "where this project stands (what plain `holdfast` shows)"),
+    "resume": ("holdfast.cli.resume", "what a new session needs to go on here"),
+    "handoff": ("holdfast.cli.handoff", "say in your own words what is next"),
+    "todo": ("holdfast.cli.todo", "list, add, change and close to-dos"),
+    "search": ("holdfast.cli.search", "find anything that is remembered; --brief composes all of a subject"),
+    "ask": ("holdfast.cli.ask", "an answer from the record, or the few lines that a task needs"),
+    "recall": ("holdfast.cli.recall", "the few lines that a task needs, each with its source"),
     "why": ("holdfast.cli.why", "what a session was told, and for what reason"),
+    "note": ("holdfast.cli.note", "keep what you know: a fact, a decision, an answer, a rule"),
+    "note fact": ("holdfast.cli.fact", "keep, list, verify and retire facts, each with its evidence"),
+    "note decision": ("holdfast.cli.decide", "keep, list, change, confirm and retire decisions"),
+    "note answer": ("holdfast.cli.answer", "answer or close a question, so that it is not asked again"),
+    "note rule": ("holdfast.cli.rule", "keep a rule as a lesson of this project"),
+    "lessons": ("holdfast.cli.lessons", "what sessions taught: review, promote, reject, share, trust"),
+    "know": ("holdfast.cli.know", "how things are done here, with the files that show it"),
+    "forget": ("holdfast.cli.forget", "remove a session, a fact or words from all of memory, for good"),
+    "undo": ("holdfast.cli.undo", "take back the last change, and bring it back again"),
+    "ui": ("holdfast.cli.ui", "everything that is remembered, as a page in your browser"),
+    "log": ("holdfast.cli.log", "what each session did, decided and found"),
+    "show": ("holdfast.cli.show", "a session as a person reads it: prompts, calls, diffs, cost"),
     "blame": ("holdfast.cli.blame", "which session, request and decision is behind the lines of a file"),
-    "holdout": ("holdfast.cli.holdout", "give a random share of sessions nothing, to measure the effect"),
-    "roi": ("holdfast.cli.roi", "what memory saved, counted, and how each figure was counted"),
+    "ledger": ("holdfast.cli.ledger", "sessions in figures: list, stats, report, recommend, alerts, export"),
+    "ledger recommend": ("holdfast.cli.recommend", "which model to take for a goal, and what that rests on"),
+    "ledger similar": ("holdfast.cli.similar", "past sessions like a goal, and how they ended"),
+    "ledger alerts": ("holdfast.cli.alerts", "sessions that cost or take more than their like, and budgets"),
+    "ledger roi": ("holdfast.cli.roi", "what memory saved, counted, and how each figure was counted"),
+    "cost": ("holdfast.cli.cost", "what all agents on this machine used, at API prices"),
     "backtest": (
         "holdfast.cli.backtest",
         "what memory would have told past sessions, and what came of it",
     ),
-    "agents": ("holdfast.cli.agents", "which agents are on this machine, and what they recorded"),
-    "doctor": ("holdfast.cli.doctor", "check that everything is sound, and say what is not"),
+    "sync": ("holdfast.cli.sync", "one memory on several machines, and what a team shares"),
+    "team": ("holdfast.cli.team", "who shares this project's decisions, and what each of them shares"),
     "audit": ("holdfast.cli.audit", "secrets, contradictions and dead weight in what agents read"),
+    "demo": ("holdfast.cli.demo", "try everything on bundled sessions in a scratch project"),
+    "import": ("holdfast.cli.import_", "read agents' transcripts into this project's memory"),
+    "context": ("holdfast.cli.context", "what is true here now, and what has changed since the last look"),
+    "questions": ("holdfast.cli.questions", "what was asked in this project, open questions first"),
+    "project": ("holdfast.cli.project", "the projects of this repository, and which one a branch works on"),
+    "classify": (
+        "holdfast.cli.classify",
+        "what a prompt asks for: code, a look, an answer, or neither",
+    ),
+    "holdout": ("holdfast.cli.holdout", "give a random share of sessions nothing, to measure the effect"),
+    "share": ("holdfast.cli.share", "share decisions with your team, as files that are reviewed in git"),
+    "trust": ("holdfast.cli.trust", "archives and lessons from elsewhere that wait for you"),
+    "history": ("holdfast.cli.history", "the versions of a file, and what each change did"),
+    "archive": ("holdfast.cli.archive", "move older sessions of a long log to its archive"),
+    "export": ("holdfast.cli.export", "everything of this project's memory as one file"),
+    "restore": ("holdfast.cli.restore", "take such a file in, here or elsewhere"),
+    "keys": ("holdfast.cli.keys", "the key by which you sign and seal what is synced"),
+    "index": ("holdfast.cli.index", "bring the search index up to date, or rebuild it"),
     "du": ("holdfast.cli.du", "what takes room on disk, by kind and project"),
     "prune": ("holdfast.cli.prune", "remove old backups, leftovers, and what can be made again"),
-    "hook": ("holdfast.cli.hook", "answer an agent's hook (machine interface)"),
-    "fenced": ("holdfast.cli.fenced", "what a command prints as notes for an agent (machine interface)"),
-    "statusline": ("holdfast.cli.statusline", "a line for Claude Code's status line (machine interface)"),
-    "mcp": ("holdfast.mcp.command", "memory as tools for agents, over MCP (machine interface)"),
     "completion": ("holdfast.cli.completion", "print the completion script for your shell"),
+    "hook": ("holdfast.cli.hook", "answer an agent's hook (machine interface)"),
+    "statusline": ("holdfast.cli.statusline", "a line for Claude Code's status line (machine interface)"),
+    "fenced": ("holdfast.cli.fenced", "what a command prints as notes for an agent (machine interface)"),
+    "mcp": ("holdfast.mcp.command", "memory as tools for agents, over MCP (machine interface)"),
 }
 
-# The sections of the help, the everyday commands first. Every command is in one of them.
+# What `holdfast --help` lists, at most 24 commands, by what one wants of them.
 GROUPS: dict[str, str] = {
-    "every day": "init status ui resume handoff why blame todo alerts demo",
-    "memory": "log show search recall fact decide share ask answer questions context import",
-    "lessons and knowledge": "lessons know classify",
-    "ledger": "ledger cost recommend similar roi holdout backtest",
-    "agents": "agents install uninstall plugin on off",
-    "share": "sync team keys",
-    "care": "doctor audit du prune project history undo archive export restore trust forget index completion",
+    "begin": "init doctor agents",
+    "go on": "resume handoff todo",
+    "ask": "search ask why",
+    "remember": "note lessons know forget undo",
+    "look": "ui log show blame",
+    "count": "ledger cost backtest",
+    "share and care": "sync team audit",
+}
+# What `holdfast --help --all` lists below them. Every command is in one of these sections.
+RARE_GROUPS: dict[str, str] = {
+    "now and then": "status demo import recall questions context project holdout classify",
+    "files and disk": "export restore history archive share trust keys index du prune completion",
     "for programs": "hook statusline fenced mcp",
+}
+# Names of before 1.0. They work as ever; a person at a terminal is told today's.
+OLD_NAMES: dict[str, str] = {
+    "install": "agents install",
+    "uninstall": "agents uninstall",
+    "plugin": "agents plugin",
+    "on": "agents on",
+    "off": "agents off",
+    "fact": "note fact",
+    "decide": "note decision",
+    "answer": "note answer",
+    "recommend": "ledger recommend",
+    "similar": "ledger similar",
+    "alerts": "ledger alerts",
+    "roi": "ledger roi",
 }
 
 _OPTIONS = ("--help", "--version", "--json")  # without a command
+_ANYWHERE = ("--json", "--yes")  # options that may stand before a subcommand, too
 USAGE = "usage: holdfast [COMMAND] [OPTIONS]\n"
 
 
-def help_text() -> str:
-    width = max(len(name) for name in COMMANDS) + 2
+def help_text(*, everything: bool = False) -> str:
+    """The list of commands; with `everything` also the rare ones and the subcommands with a page of their own."""
+    sections = GROUPS | RARE_GROUPS if everything else GROUPS
+    listed = {
+        title: [row for name in names.split() for row in _rows(name, everything)]
+        for title, names in sections.items()
+    }
+    width = max(len(name) for names in listed.values() for name in names) + 2
     groups = "\n\n".join(
-        "\n".join([f"{title}:", *(f"  {name:<{width}}{COMMANDS[name][1]}" for name in names.split())])
-        for title, names in GROUPS.items()
+        "\n".join([f"{title}:", *(f"  {name:<{width}}{COMMANDS[name][1]}" for name in names)])
+        for title, names in listed.items()
     )
     return (
-        f"{USAGE}\nMemory that every coding agent shares: local, markdown, no daemon, no cloud.\n\n"
+        f"{USAGE}\nMemory that every coding agent shares: local, markdown, no daemon, no cloud.\n"
+        "`holdfast` alone shows where this project stands.\n\n"
         f"{groups}\n\n"
         "`holdfast COMMAND --help` says more. Every command that reads takes --json.\n\n"
-        "options:\n  -h, --help     show this and exit\n  --version      show the version and exit\n"
+        "options:\n  -h, --help     show this and exit; with --all every command\n"
+        "  --version      show the version and exit\n"
     )
+
+
+def _rows(name: str, everything: bool) -> list[str]:
+    return [name, *(f"{name} {below}" for below in subcommands(name))] if everything else [name]
+
+
+def subcommands(name: str) -> dict[str, str]:
+    """The subcommands of a command that are modules of their own, each with its line of help."""
+    prefix = f"{name} "
+    return {key[len(prefix) :]: about for key, (_, about) in COMMANDS.items() if key.startswith(prefix)}
+
+
+def resolve(words: Sequence[str]) -> tuple[str, list[str]]:
+    """The command that is meant and the words for it: subcommands joined, old names as their new ones."""
+    name, rest = OLD_NAMES.get(words[0], words[0]), list(words[1:])
+    place = next((place for place, word in enumerate(rest) if word not in _ANYWHERE), None)
+    if place is not None and f"{name} {rest[place]}" in COMMANDS:
+        name = f"{name} {rest.pop(place)}"
+    return name, rest
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -140,32 +197,46 @@ def _main(words: list[str]) -> int:
         from holdfast.terminal.run import complete
 
         complete(COMMANDS)
-    if words[:1] == ["help"] and len(words) > 1:
-        words = [words[1], "--help"]
+    if words[:1] == ["help"] and words[1:] and words[1] != "--all":
+        words = [*words[1:], "--help"]
     if set(words) <= {"--json"}:
         words = ["status", *words]
-    name, rest = words[0], words[1:]
+    if words[0] in OLD_NAMES and sys.stderr is not None and sys.stderr.isatty():
+        sys.stderr.write(
+            f"holdfast: `{words[0]}` is now `holdfast {OLD_NAMES[words[0]]}`. The old name works, too.\n"
+        )
+    name, rest = resolve(words)
     if name in ("-h", "--help", "help"):
-        sys.stdout.write(help_text())
+        sys.stdout.write(help_text(everything="--all" in rest))
     elif name in ("--version", "-V"):
         sys.stdout.write(f"holdfast {__version__}\n")
     elif name.startswith("-"):
         unknown = next(word for word in words if word != "--json")
-        return _refuse("option", unknown, _OPTIONS)
+        return _refuse("option", unknown, {option: option for option in _OPTIONS})
     elif name not in COMMANDS:
-        return _refuse("command", name, COMMANDS)
+        return _refuse("command", name, _known_names())
     else:
         return _run(name, rest)
     return 0
 
 
-def _refuse(kind: str, word: str, known: Iterable[str]) -> int:
+def _refuse(kind: str, word: str, known: Mapping[str, str]) -> int:
+    """`known` has for each word that may be meant how it is written today."""
     from difflib import get_close_matches
 
     close = get_close_matches(word, known, n=1)
-    suggestion = f" Did you mean {close[0]!r}?" if close else ""
+    suggestion = f" Did you mean {known[close[0]]!r}?" if close else ""
     sys.stderr.write(f"holdfast: no {kind} {word!r}.{suggestion} Run holdfast --help.\n")
     return 2
+
+
+def _known_names() -> dict[str, str]:
+    """What a mistyped command may mean: a command, else a subcommand, else a verb: `promote` is one of `lessons`."""
+    from holdfast.terminal.run import verbs_of
+
+    verbs = {verb: f"{name} {verb}" for name in reversed(COMMANDS) for verb in verbs_of(COMMANDS[name][0])}
+    below = {name.rpartition(" ")[2]: name for name in COMMANDS}
+    return {**verbs, **below, **OLD_NAMES, **{name: name for name in COMMANDS if " " not in name}}
 
 
 def _run(name: str, words: list[str]) -> int:
@@ -197,7 +268,7 @@ def _run(name: str, words: list[str]) -> int:
             return code
     from holdfast.terminal.run import run_command
 
-    return run_command(name, *COMMANDS[name], words)
+    return run_command(name, *COMMANDS[name], words, subcommands(name))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`holdfast plugin AGENT`: hooks, tools, commands and a skill as a plugin of the agent itself."""
+"""`holdfast agents plugin AGENT`: hooks, tools, commands and a skill as a plugin of the agent itself."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ DESCRIPTION = """Makes a plugin for an agent, for those who would rather add a p
 hooks, tools, the commands /holdfast:resume, :ledger, :handoff, :lessons, :why and :wrong, and a skill that tells the
 agent when to use the tools. It is made for this machine in ~/.holdfast/plugins, and you add it in the agent with the
 commands that are shown. Run it again after holdfast was moved or upgraded. Memory is enabled in each repository by
-holdfast init --no-wire. OpenCode gets its plugin by holdfast install opencode."""
+holdfast init --no-wire. OpenCode gets its plugin by holdfast agents install opencode."""
 EXAMPLES = """examples:
-  holdfast plugin claude-code                  make it, and say how to add it
-  holdfast plugin codex --to ~/plugins/codex   in a folder of your choice
-  claude --plugin-dir "$(holdfast plugin claude-code --path)/plugins/holdfast"   for one session
+  holdfast agents plugin claude-code                  make it, and say how to add it
+  holdfast agents plugin codex --to ~/plugins/codex   in a folder of your choice
+  claude --plugin-dir "$(holdfast agents plugin claude-code --path)/plugins/holdfast"   for one session
 """
 
 

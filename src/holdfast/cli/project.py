@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from holdfast.briefing.projects import ProjectSeen, choose, projects_of
-from holdfast.cli.ledger_views import day
 from holdfast.core.errors import UsageError
 from holdfast.flows.refresh import refresh
 from holdfast.terminal import output
 from holdfast.terminal.options import SUPPRESS, Machine, Namespace, Verb, flag, of_verb, option
 from holdfast.terminal.output import Column, table_of
+from holdfast.views.ledger import day
 
 DESCRIPTION = """A repository may hold several projects, each with its own log, reference and open questions. Sessions
 belong to the project that their branch uses; else to the one whose path rule (a table [projects] in

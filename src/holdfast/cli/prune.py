@@ -29,7 +29,7 @@ OPTIONS = (
         help="remove the memory of a project whose folder is gone, after a backup (holdfast doctor lists them)",
     ),
     flag("--dry-run", "only show what would go (the default)"),
-    flag("--yes", "remove it"),
+    flag("--yes", "do not ask: remove it"),
     flag("--json", "the files as JSON; removed only with --yes"),
 )
 

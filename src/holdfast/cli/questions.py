@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from holdfast.cli import memory_views as views
 from holdfast.flows.questions import read_questions
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, limit, newest
+from holdfast.views import memory as views
 
 OPTIONS = (
     flag("--open", "only questions that nobody has answered", group="which"),

@@ -1,4 +1,4 @@
-"""`holdfast recall`: the few lines of memory that a task needs."""
+"""`holdfast recall`: the few lines of memory that a task needs, without looking for an answer first."""
 
 from __future__ import annotations
 
@@ -39,14 +39,19 @@ def run(options: Namespace, machine: Machine) -> None:
     briefing = _briefing(options, machine, task)
     if options.json:
         return output.show_json(briefing.as_json())
-    for line in briefing.written or briefing.lines:
-        output.line(line.text)
-        if options.why or output.on_terminal():
-            output.aside(" · ".join(filter(None, (in_words(line.reason), places(line.source)))), indent=4)
+    show_lines(briefing, why=options.why)
     if not briefing.lines:
         output.note(_nothing(options, machine, task, briefing))
     elif output.on_terminal():
         output.note(f"{counted(len(briefing.lines), 'line')}, {briefing.tokens} of {briefing.budget} tokens")
+
+
+def show_lines(briefing: Briefing, *, why: bool) -> None:
+    """The lines, on a terminal or with `why` each with its reason and source."""
+    for line in briefing.written or briefing.lines:
+        output.line(line.text)
+        if why or output.on_terminal():
+            output.aside(" · ".join(filter(None, (in_words(line.reason), places(line.source)))), indent=4)
 
 
 def _briefing(options: Namespace, machine: Machine, task: str) -> Briefing:

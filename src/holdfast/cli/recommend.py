@@ -1,4 +1,4 @@
-"""`holdfast recommend`: which model for a goal, by this project's own sessions."""
+"""`holdfast ledger recommend`: which model for a goal, by this project's own sessions."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from holdfast.cli.ledger_figures import interval
-from holdfast.cli.ledger_views import LEAST_TITLE, as_json, day
 from holdfast.core.errors import UsageError
 from holdfast.core.session_id import short_session
 from holdfast.flows.advise import advise
@@ -19,15 +17,17 @@ from holdfast.model.ledger import LedgerEntry
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import Column, Table, dollars, minutes, percent, plural, short_model, table_of
+from holdfast.views.ledger import LEAST_TITLE, as_json, day
+from holdfast.views.ledger_figures import interval
 
 MOST_SHOWN = 5
 DESCRIPTION = """Says which of the models used here to take for a goal: how often each fails at such work once the
 difficulty of what it was given is taken out, what a success costs, how long it takes, and which sessions that rests
 on. Where they do not tell the models apart, or there are too few, it says so."""
 EXAMPLES = """examples:
-  holdfast recommend "refactor the payment module"
-  holdfast recommend "add a migration" --objective cost
-  holdfast recommend "fix the flaky test" ~/work/api ~/work/web    with the ledgers of other repositories"""
+  holdfast ledger recommend "refactor the payment module"
+  holdfast ledger recommend "add a migration" --objective cost
+  holdfast ledger recommend "fix the flaky test" ~/work/api ~/work/web    with the ledgers of other repositories"""
 
 
 OPTIONS = (
@@ -46,7 +46,7 @@ OPTIONS = (
 def run(options: Namespace, machine: Machine) -> None:
     if not options.goal.strip():
         raise UsageError(
-            "there is no goal", fix='Say what is to be done: holdfast recommend "refactor payments"'
+            "there is no goal", fix='Say what is to be done: holdfast ledger recommend "refactor payments"'
         )
     ledgers.check_beside_goal(machine, options.places)
     rows, problems = ledgers.read_all(machine, machine.project(), options.places, Filter())

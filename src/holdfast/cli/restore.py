@@ -43,7 +43,7 @@ OPTIONS = (
     flag("--merge", "add what is missing here; what is here stays", group="how"),
     flag("--replace", "take the place of what is here, after a backup of it", group="how"),
     flag("--trust", "of another machine: show what agents would see of it, ask, and take it in"),
-    flag("--yes", "with --trust: agree without being asked"),
+    flag("--yes", "with --trust: do not ask"),
     flag("--dry-run", "check the archive, and only say what would be done"),
     flag("--json", "what was done as JSON"),
 )

@@ -1,4 +1,4 @@
-"""`holdfast roi`: what memory saved; each figure has its n and, on request, its formula."""
+"""`holdfast ledger roi`: what memory saved; each figure has its n and, on request, its formula."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ DESCRIPTION = """What memory saved, counted: sessions with and without it, what 
 and dead ends came up again. Every figure says over how many it was counted, and with --how in which way; nothing is
 estimated."""
 EXAMPLES = """examples:
-  holdfast roi                         the figures of this project
-  holdfast roi --how                   the same, each with how it was counted
-  holdfast roi --since 2026-03-01      only sessions from that day on
-  holdfast roi --json                  for scripts: every figure has value, n and formula
+  holdfast ledger roi                         the figures of this project
+  holdfast ledger roi --how                   the same, each with how it was counted
+  holdfast ledger roi --since 2026-03-01      only sessions from that day on
+  holdfast ledger roi --json                  for scripts: every figure has value, n and formula
 """
 
 NOT_ENOUGH = f"not enough sessions yet: {FEWEST} of each are needed"
@@ -101,7 +101,7 @@ class _Page:
                 output.aside(note, 2)
         if not self._explains:
             output.line()
-            output.aside("holdfast roi --how says below each figure how it was counted.")
+            output.aside("holdfast ledger roi --how says below each figure how it was counted.")
 
     def _show_sessions(self, found: Sessions) -> None:
         with_memory, without_memory, apart = found.with_memory, found.without_memory, found.difference

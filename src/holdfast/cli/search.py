@@ -15,7 +15,7 @@ from holdfast.model.origin import origin_text
 from holdfast.model.search import Hit
 from holdfast.search.periods import period_in
 from holdfast.terminal import output
-from holdfast.terminal.options import Machine, Namespace, at_least_one, flag, moment_from, option, since
+from holdfast.terminal.options import Machine, Namespace, flag, limit, moment_from, option, since
 from holdfast.terminal.output import place
 
 DESCRIPTION = """Searches the state, history, facts, questions, lessons, knowledge and ledger of this project, by words
@@ -36,6 +36,7 @@ EXAMPLES = """examples:
   holdfast search --brief "retries of the export client"
   holdfast search --brief authentication --budget 1500 --json"""
 LONGEST = 240
+_MOST = 2_000  # hits
 _DATED = 20  # times as many hits are looked through for those of a period
 
 
@@ -47,9 +48,7 @@ OPTIONS = (
     option("--project", default="", metavar="NAME", help="only this project of the repository"),
     flag("--everywhere", "in every project on this machine"),
     since("hits"),
-    option(
-        "-n", "--limit", "-k", type=at_least_one, default=5, metavar="N", help="at most N hits (default: 5)"
-    ),
+    *limit("hits", "default: 5", "-k", default=5),
     flag("--all", "the nearest hits, even where nothing fits"),
     flag("--why", "also say how well each fits, from 0 to 1"),
     flag("--brief", "compose what is known of a subject, for a reader who begins a large task"),
@@ -116,7 +115,7 @@ def _found(options: Namespace, machine: Machine, query: str, *, nearest: bool) -
         machine,
         machine.project(),
         query,
-        options.limit * (_DATED if start else 1),
+        min(options.limit * (_DATED if start else 1), _MOST),
         options.kind,
         name=options.project,
         everywhere=options.everywhere,

@@ -74,7 +74,7 @@ def _propose(options: Namespace, machine: Machine, project: Project) -> None:
         return output.show_json({"proposed": [_as_json(one) for one in proposed]})
     if not proposed:
         return output.line(
-            "No decisions to propose. Share one with holdfast share ID; holdfast decide --list shows them."
+            "No decisions to propose. Share one with holdfast share ID; holdfast note decision list shows them."
         )
     if not consent.terminal():
         for one in proposed:

@@ -1,8 +1,7 @@
-"""`holdfast similar`: past sessions like a goal, and how they ended."""
+"""`holdfast ledger similar`: past sessions like a goal, and how they ended."""
 
 from __future__ import annotations
 
-from holdfast.cli.ledger_views import as_json, day
 from holdfast.core.errors import UsageError
 from holdfast.core.session_id import short_session
 from holdfast.flows.advise import like
@@ -11,12 +10,13 @@ from holdfast.ledger.rows import Filter
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, limit, option
 from holdfast.terminal.output import EMPTY, Column, dollars, short_model, table_of
+from holdfast.views.ledger import as_json, day
 
 DESCRIPTION = """Shows past sessions whose goal was like this one, the most alike first: with which model, at what cost,
 how they ended and what failed."""
 EXAMPLES = """examples:
-  holdfast similar "rate limiting in the gateway"
-  holdfast similar "auth" ~/work/api ~/work/web --json"""
+  holdfast ledger similar "rate limiting in the gateway"
+  holdfast ledger similar "auth" ~/work/api ~/work/web --json"""
 
 
 OPTIONS = (
@@ -29,7 +29,9 @@ OPTIONS = (
 
 def run(options: Namespace, machine: Machine) -> None:
     if not options.goal.strip():
-        raise UsageError("there is no goal", fix='Say what it is about: holdfast similar "rate limiting"')
+        raise UsageError(
+            "there is no goal", fix='Say what it is about: holdfast ledger similar "rate limiting"'
+        )
     ledgers.check_beside_goal(machine, options.places)
     project = machine.project()
     rows, problems = ledgers.read_all(machine, project, options.places, Filter())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from holdfast.cli.ledger_views import as_json, day
 from holdfast.core import files
 from holdfast.core.session_id import short_session
 from holdfast.flows.status import Status, status_of
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag
 from holdfast.terminal.output import dollars, place, plural, short_model
+from holdfast.views.ledger import as_json, day
 
 MOST_SHOWN = 3
 LONGEST = 110

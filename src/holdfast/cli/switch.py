@@ -1,4 +1,4 @@
-"""`holdfast off` and `holdfast on`: whether hooks work in this directory and below."""
+"""`holdfast agents off` and `holdfast agents on`: whether hooks work in this directory and below."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STATE = {True: "on", False: "off"}
 
 
 def run(options: Namespace, machine: Machine) -> None:
-    project, on = machine.project(), options.command == "on"  # one module for the two commands
+    project, on = machine.project(), options.command == "agents on"  # one module for the two commands
     both = options.capture == options.inject
     after = switch(
         project,

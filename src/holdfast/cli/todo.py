@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from holdfast.cli import memory_views as views
+from holdfast.core.errors import UsageError
 from holdfast.flows import todos as app
 from holdfast.ledger.rows import session_titles
 from holdfast.terminal import output
 from holdfast.terminal.options import SUPPRESS, Machine, Namespace, Verb, flag, limit, of_verb, option
 from holdfast.terminal.output import flat
+from holdfast.views import memory as views
 
 DESCRIPTION = """To-dos of this repository, in current.md, which every new session reads. What sessions left open comes
 there by itself; what you add stays until you say that it is done. Boxes that you write into the file
@@ -18,11 +19,13 @@ EXAMPLES = """examples:
   holdfast todo
   holdfast todo --project billing
   holdfast todo add "Rotate the webhook key" --priority high --owner user --because "it leaked"
+  holdfast todo change T-k3 "Rotate both webhook keys" --priority normal
   holdfast todo done T-k3 T-9a
 """
 
 
 _JSON = flag("--json", "the to-dos as JSON", default=SUPPRESS)
+_PRIORITIES = ("high", "normal", "low")
 _IDS = option("ids", nargs="+", metavar="ID", help="the to-do's id, or the beginning of it")
 OPTIONS = (
     flag("--all", "those of other branches and closed ones too"),
@@ -41,9 +44,19 @@ VERBS = {
         "note something to be done",
         (
             option("text", metavar="TEXT", help="what is to be done"),
-            option("--priority", choices=("high", "normal", "low"), help="default: normal, or as it was"),
+            option("--priority", choices=_PRIORITIES, help="default: normal, or as it was"),
             option("--owner", choices=("user", "agent"), help="who is to do it"),
             option("--because", metavar="WHY", help="why it matters"),
+            _JSON,
+        ),
+    ),
+    "change": Verb(
+        "put other words in the place of a to-do",
+        (
+            option("id", metavar="ID", help="the to-do's id, or the beginning of it"),
+            option("text", nargs="?", metavar="TEXT", help="what is to be done (default: as before)"),
+            option("--priority", choices=_PRIORITIES, help="default: as before"),
+            option("--because", metavar="WHY", help="why it matters (default: as before)"),
             _JSON,
         ),
     ),
@@ -77,6 +90,17 @@ def run_add(options: Namespace, machine: Machine) -> None:
         options,
         {"status": added.status, **views.todo_as_json(added.item)},
         f"{added.item.id} {status}: {flat(added.item.text)}",
+    )
+
+
+def run_change(options: Namespace, machine: Machine) -> None:
+    if options.text is options.priority is options.because is None:
+        raise UsageError("nothing to change", fix="holdfast todo change ID TEXT, --priority or --because")
+    changed = app.change_todo(machine, options.id, options.text, options.because, options.priority)
+    output.answer(
+        options,
+        {"status": "changed", **views.todo_as_json(changed)},
+        f"{changed.id} now: {flat(changed.text)}. holdfast undo takes that back.",
     )
 
 

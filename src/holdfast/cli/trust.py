@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from holdfast import __version__
-from holdfast.cli import lesson_views, lessons_verbs
+from holdfast.cli import lessons_verbs
 from holdfast.cli.export import amount
 from holdfast.cli.share import shared_as_json
 from holdfast.core.errors import NotFound, UsageError
@@ -20,6 +20,7 @@ from holdfast.terminal.consent import agreed, require_person
 from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import counted, flat
 from holdfast.upkeep.archives import Received, accept, drop, find_waiting, waiting
+from holdfast.views import lessons as lesson_views
 
 DESCRIPTION = """Lists what came from elsewhere and waits: archives of other machines, and lessons and decisions that
 came with the repository. Search finds an archive's contents, marked; agents see nothing of any of it. With a NAME (an
@@ -54,7 +55,7 @@ OPTIONS = (
     option("names", nargs="*", metavar="NAME", help="an archive's id or title, a lesson, or a decision's id"),
     flag("--drop", "remove an archive that waits; the file that it came from stays", group="how"),
     flag("--revoke", "take trust away from lessons or decisions again", group="how"),
-    flag("--yes", "agree without being asked; needs a NAME"),
+    flag("--yes", "do not ask: agree; needs a NAME"),
     flag("--json", "what waits, or what was done, as JSON"),
 )
 

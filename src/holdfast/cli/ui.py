@@ -6,7 +6,7 @@ import sys
 
 from holdfast.core.errors import UsageError
 from holdfast.terminal import output
-from holdfast.terminal.options import Machine, Namespace, count, flag, option
+from holdfast.terminal.options import SUPPRESS, Machine, Namespace, count, flag, option
 
 DESCRIPTION = """Shows everything that holdfast knows as a page in your browser: sessions and what memory told each of
 them, decisions, facts and rules, cost, search. It listens on this machine only, at an address that works once and for
@@ -15,7 +15,7 @@ behind."""
 EXAMPLES = """examples:
   holdfast ui
   holdfast ui --all                  every project on this machine, and all of them together
-  holdfast ui --project ~/work/api --project ~/work/web
+  holdfast ui --directory ~/work/api --directory ~/work/web
   holdfast ui --no-open --port 8765  on another machine: ssh -L 8765:localhost:8765 HOST
 """
 
@@ -25,12 +25,13 @@ OPTIONS = (
     flag("--print-url", "print the link and nothing else, and do not open the browser"),
     flag("--all", "every project on this machine"),
     option(
-        "--project",
+        "--directory",
         action="append",
         default=[],
         metavar="DIR",
         help="the project of this directory; repeatable",
     ),
+    option("--project", dest="directory", action="append", default=SUPPRESS, help=SUPPRESS),  # its first name
 )
 
 
@@ -43,7 +44,7 @@ def run(options: Namespace, machine: Machine) -> None:
         )
     from holdfast.web.projects import open_projects
 
-    projects = open_projects(machine, options.project, everywhere=options.all)
+    projects = open_projects(machine, options.directory, everywhere=options.all)
     # The server and the templates are loaded by this command alone.
     from holdfast.web.serve import GONE, Life, serve
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from holdfast.cli.history import lines, why
-from holdfast.cli.ledger_views import day
 from holdfast.core.errors import StoreError, UsageError
 from holdfast.flows.undo import Undone, undo, undo_personal
 from holdfast.store.versions import UNDO
@@ -11,6 +10,7 @@ from holdfast.terminal import output
 from holdfast.terminal.consent import agreed
 from holdfast.terminal.options import Machine, Namespace, at_least_one, flag, option
 from holdfast.terminal.output import Column, Table, counted
+from holdfast.views.ledger import day
 
 DESCRIPTION = """Takes back the last thing that holdfast did to current.md, style.md, reference.md, open-questions.md
 and lessons: all files that one command or capture changed, or none. With FILE only that one. What would go is shown

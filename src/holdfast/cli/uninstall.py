@@ -1,4 +1,4 @@
-"""`holdfast uninstall AGENT`: removes the hooks, restoring files byte for byte, and with --purge the memory."""
+"""`holdfast agents uninstall AGENT`: removes the hooks, restoring files byte for byte, and with --purge the memory."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _tell_what_stays(machine: Machine, plans: Sequence[Plan]) -> None:
     """Of all that was ever wired, what only another place can take out."""
     for path in still_wired(machine, plans):
         output.line(
-            f"{output.place(path)} still has our entries: run holdfast uninstall --all in that repository."
+            f"{output.place(path)} still has our entries: run holdfast agents uninstall --all in that repository."
         )
     for agent in made_before(machine):
         output.line(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 
 from holdfast.briefing.explain import Injection, injections_of, origin_of_line, why_silent
-from holdfast.cli.ledger_views import day
 from holdfast.guard.hidden_text import visible
 from holdfast.model.origin import origin_text
 from holdfast.store.origins import Origins
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import counted, in_words, places
+from holdfast.views.ledger import day
 
 DESCRIPTION = """Shows exactly what holdfast put into a session: the lines, their tokens and the reason of each,
 or why there was nothing. SESSION is an id, the beginning of one, or `last`."""

@@ -16,6 +16,7 @@ from holdfast.store.project import Project
 MOST_BY_MEANING = 20_000  # sessions; with more, only words are compared
 NEAR = 0.55  # the cosine from which two short goals count as similar
 _HITS_OF_A_SESSION = 5  # a session's decisions and findings are separate hits
+_MOST_HITS = 2_000
 
 
 def goal_of(machine: Machine, text: str, entries: Sequence[LedgerEntry]) -> Goal:
@@ -65,7 +66,9 @@ def _logs(machine: Machine, project: Project, text: str, most: int) -> dict[str,
     word_count = len(keywords(text))
     logs: dict[str, Logged] = {}
     try:
-        hits = search(machine, project, text, _HITS_OF_A_SESSION * most, ("history",), floor=FLOOR)
+        hits = search(
+            machine, project, text, min(_HITS_OF_A_SESSION * most, _MOST_HITS), ("history",), floor=FLOOR
+        )
     except HoldfastError:
         return {}  # the memory cannot be indexed, for example because it is read-only: use the rows alone
     for hit in hits:

@@ -79,13 +79,13 @@ def permit(machine: Machine, *, reads: bool, writes: bool) -> Project:
         raise UsageError(
             "keeping things is switched off here; nothing was written",
             where=str(directory),
-            fix="A person switches it on: holdfast on --capture",
+            fix="A person switches it on: holdfast agents on --capture",
         )
     if reads and no_inject:
         raise UsageError(
             "telling agents from memory is switched off here; nothing was read",
             where=str(directory),
-            fix="A person switches it on: holdfast on --inject",
+            fix="A person switches it on: holdfast agents on --inject",
         )
     return project
 

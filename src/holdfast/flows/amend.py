@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.core.errors import UsageError
@@ -22,12 +23,19 @@ from holdfast.store.machine import Machine
 CHANGE, CONFIRM, CLOSE = "decide change", "decide confirm", "question closed"
 
 
-def change_decision(machine: Machine, wanted: str, text: str, because: str | None = None) -> str:
-    """Puts other words in the place of a decision, or of a passage of a session; returns its id.
+class Reworded(Struct, frozen=True):
+    """A decision after a change: its id now, and its words as they are stored."""
+
+    id: str
+    text: str
+
+
+def change_decision(machine: Machine, wanted: str, text: str, because: str | None = None) -> Reworded:
+    """Puts other words in the place of a decision, or of a passage of a session.
 
     A passage keeps its id. A decision of the register gets the id of its words; the one before does not come back.
     """
-    new = given_text(machine, text, "the decision", 'holdfast decide change ID "TEXT"')
+    new = given_text(machine, text, "the decision", 'holdfast note decision change ID "TEXT"')
     reason = None if because is None else optional_text(machine, because, "the reason")
     old = _known(machine, wanted)
 
@@ -42,9 +50,9 @@ def change_decision(machine: Machine, wanted: str, text: str, because: str | Non
             changed = content_id("D", new)
             if changed != old.id:
                 store.dismiss(old.id)
-            return changed
+            return Reworded(changed, new)
         _edit_passage(store, old.id, in_session, CHANGE)
-        return old.id
+        return Reworded(old.id, new)
 
 
 def confirm(machine: Machine, wanted: str) -> Statement:

@@ -23,7 +23,7 @@ from holdfast.model.memory import Fact
 from holdfast.store.gate import gate
 from holdfast.store.machine import Machine
 
-LISTING = "holdfast fact list --all"
+LISTING = "holdfast note fact list --all"
 _EVIDENCE_FIX = "Say with --evidence what showed it: the line that a command or a file answered"
 
 
@@ -55,7 +55,7 @@ def add_fact(
     machine: Machine, text: str, evidence: str | None, command: str = "", category: str | None = None
 ) -> FactChange:
     """Add a fact. If the same fact is known in other words, only its date changes. Contradictions are reported."""
-    statement = given_text(machine, text, "the fact", "holdfast fact add TEXT --evidence TEXT")
+    statement = given_text(machine, text, "the fact", "holdfast note fact add TEXT --evidence TEXT")
     now = this_second(machine)
     new = Fact(
         text=statement,
@@ -106,7 +106,7 @@ def change(
     category: str | None = None,
 ) -> FactChange:
     """Replace a fact with a new one; the old one stays as its history."""
-    statement = given_text(machine, text, "the new fact", "holdfast fact change ID TEXT --evidence TEXT")
+    statement = given_text(machine, text, "the new fact", "holdfast note fact change ID TEXT --evidence TEXT")
     shown_evidence = given_text(machine, evidence, "the evidence", _EVIDENCE_FIX)
     run = None if command is None else optional_text(machine, command, "the command")
     wanted_fact(read_facts(machine).reference.facts, wanted)  # an unknown id prepares nothing
@@ -126,7 +126,7 @@ def change(
         if any(kept.fact.id == new.id for kept in others):
             raise UsageError(
                 f"{new.id} says that already; nothing was written",
-                fix=f"Retire the other one: holdfast fact retire {old.fact.id}",
+                fix=f"Retire the other one: holdfast note fact retire {old.fact.id}",
             )
         updated = change_fact(reference, old.fact.id, new)
         kept = next(kept for kept in updated.facts if kept.fact.id == new.id)
@@ -234,7 +234,8 @@ def to_verify(machine: Machine, wanted: Sequence[str]) -> list[Fact]:
     for kept in chosen:
         if kept.retired_at is not None:
             raise UsageError(
-                f"{kept.fact.id} is retired", fix="holdfast fact add with its text and evidence revives it"
+                f"{kept.fact.id} is retired",
+                fix="holdfast note fact add with its text and evidence revives it",
             )
     return list(dict.fromkeys(kept.fact for kept in chosen))
 

@@ -198,7 +198,7 @@ def plan_install(
         if (status := host.status(where, other_scope)).installed:
             warnings += (
                 f"{host.title} has our hooks in {status.path} already, and would run both: one is enough "
-                f"(holdfast uninstall {agent} --scope {other_scope})",
+                f"(holdfast agents uninstall {agent} --scope {other_scope})",
             )
     return Plan(agent=agent, changes=changes, warnings=warnings, needs=host.needs(where, scope))
 

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from holdfast.core import files
 from holdfast.core.errors import NotFound, UsageError
-from holdfast.core.names import safe_name
+from holdfast.core.names import as_name, safe_name
+from holdfast.core.patterns import lazy_regex
 from holdfast.flows.refresh import refresh
 from holdfast.guard.hidden_text import why_line_refused, why_target_refused
 from holdfast.lessons.markdown import normal
@@ -24,6 +25,8 @@ from holdfast.store.project import Project
 from holdfast.store.versions import new_group
 
 LISTING = "holdfast lessons list shows them"
+_WORD = lazy_regex(r"[a-z0-9]+")
+_WORDS_OF_NAME = 4
 _PRECEDENCE: tuple[Place, ...] = ("candidates", "local", "shared", "personal")
 KEPT_FIRST: tuple[Place, ...] = ("local", "candidates", "shared", "personal")
 _WHEREABOUTS: dict[Place, str] = {
@@ -258,6 +261,22 @@ def add(
     written = _write(machine, project, "personal" if personal else "local", name, merge)
     refresh(machine, project)
     return written
+
+
+def add_rule(
+    machine: Machine,
+    project: Project,
+    text: str,
+    *,
+    name: str = "",
+    fingerprint: Sequence[str] = (),
+    personal: bool = False,
+) -> Handled:
+    """Adds one rule, under a name made of its first words unless one is given."""
+    rule = _line(machine, project, text, "the rule")
+    words = _WORD.findall(rule.casefold())[:_WORDS_OF_NAME]
+    chosen = name or as_name("-".join(words) or "rule")
+    return add(machine, project, chosen, [rule], fingerprint=fingerprint, personal=personal)
 
 
 def add_file(

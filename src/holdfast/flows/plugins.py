@@ -80,8 +80,8 @@ def make(
         )
     if any(host.status(where, scope).installed for scope in SCOPES):
         warnings.append(
-            f"{host.title} is wired by holdfast install as well. Those hooks speak and the plugin's stay silent; "
-            f"one of the two is enough: holdfast uninstall {agent}"
+            f"{host.title} is wired by holdfast agents install as well. Those hooks speak, the plugin's stay silent; "
+            f"one of the two is enough: holdfast agents uninstall {agent}"
         )
     return Made(
         agent=agent,
@@ -133,7 +133,7 @@ def _plugin(agent: str, where: Where, folder: Path) -> Plugin:
     if plugin is None:
         raise UsageError(
             f"no plugin for agent {agent!r}",
-            fix=f"{meant(agent, PLUGINS)}Known: {', '.join(PLUGINS)}; for others: holdfast install",
+            fix=f"{meant(agent, PLUGINS)}Known: {', '.join(PLUGINS)}; for others: holdfast agents install",
         )
     return plugin
 

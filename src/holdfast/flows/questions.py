@@ -253,8 +253,8 @@ def settle_doubts(machine: Machine, store: MemoryStore, gone: str, reason: str) 
 
 def answer(machine: Machine, wanted: str, text: str, by: Owner = "") -> ClosedQuestion:
     """Close a question, given by its id or its words. A new question is recorded with its answer."""
-    asked = given_text(machine, wanted, "the question", "holdfast answer ID ANSWER")
-    reply_text = given_text(machine, text, "the answer", "holdfast answer ID ANSWER")
+    asked = given_text(machine, wanted, "the question", "holdfast note answer ID ANSWER")
+    reply_text = given_text(machine, text, "the answer", "holdfast note answer ID ANSWER")
     who, now = by or speaker(machine), this_second(machine)
     _wanted(read_questions(machine).questions, asked)  # an unknown id prepares nothing
     results: list[ClosedQuestion] = []
@@ -286,7 +286,7 @@ def _wanted(questions: Sequence[Question], named: str) -> Question | None:
 
 # --- decisions -----------------------------------------------------------------------------------------
 
-DECISION_LISTING = "holdfast decide --list"
+DECISION_LISTING = "holdfast note decision list"
 RETIRE = "decide retire"
 
 
@@ -304,7 +304,7 @@ def read_decisions(machine: Machine) -> ReferenceFile:
 
 def decide(machine: Machine, text: str, because: str | None = None, by: Owner = "") -> DecisionChange:
     new = Decision(
-        text=given_text(machine, text, "the decision", "holdfast decide TEXT --because WHY"),
+        text=given_text(machine, text, "the decision", "holdfast note decision TEXT --because WHY"),
         rationale=optional_text(machine, because, "the reason"),
         by=by or speaker(machine),
         at=this_second(machine),

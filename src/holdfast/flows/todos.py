@@ -155,15 +155,19 @@ def add_todo(
 
 
 def change_todo(
-    machine: Machine, wanted: str, text: str, because: str | None = None, priority: Priority | None = None
+    machine: Machine,
+    wanted: str,
+    text: str | None,
+    because: str | None = None,
+    priority: Priority | None = None,
 ) -> OpenItem:
     """Put other words in the place of a to-do. It is yours from then on; a session does not bring the old one back."""
-    new = given_text(machine, text, "the to-do", "Say what is to be done")
+    new = None if text is None else given_text(machine, text, "the to-do", "Say what is to be done")
     why = None if because is None else optional_text(machine, because, "the reason")
     (old,) = _named(memory_here(machine).current().current.todo, [wanted])
     changed = replace(
         old,
-        text=new,
+        text=old.text if new is None else new,
         why=old.why if why is None else why,
         priority=priority or old.priority,
         session="",

@@ -158,7 +158,7 @@ def _silence(call: Call, found: Place) -> tuple[bytes, bool]:
 
 def _why_not(stale: bool, no_inject: bool, held: bool) -> str:
     if no_inject:
-        return "injection is switched off in this directory (holdfast on --inject)"
+        return "injection is switched off in this directory (holdfast agents on --inject)"
     if held:
         from holdfast.hooks.holdout import REASON
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from holdfast.core.errors import NotFound, UsageError
 from holdfast.store.machine import Machine
-from holdfast.terminal.options import option
+from holdfast.terminal.options import SUPPRESS, option
 
 DESCRIPTION = """Speaks the Model Context Protocol over standard input and output: an agent's host starts it in a
 project's directory and it ends with that host. Tools to recall, search, open, remember, ask, hand over, correct and
@@ -20,13 +20,14 @@ EXAMPLES = """examples:
 
 OPTIONS = (
     option(
-        "--project", metavar="DIR", help="the project's directory, for hosts that start servers elsewhere"
+        "--directory", metavar="DIR", help="the project's directory, for hosts that start servers elsewhere"
     ),
+    option("--project", dest="directory", default=SUPPRESS, help=SUPPRESS),  # its first name, in hosts' files
 )
 
 
 def run(options: argparse.Namespace, machine: Machine) -> None:
-    directory = _directory(options.project, machine)
+    directory = _directory(options.directory, machine)
     try:
         from holdfast.mcp.server import serve
     except ModuleNotFoundError as error:

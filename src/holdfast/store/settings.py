@@ -149,14 +149,14 @@ OPTIONS = (
         float,
         0.0,
         True,
-        "Dollars a day from which on `holdfast alerts` says so; 0 is no limit.",
+        "Dollars a day from which on `holdfast ledger alerts` says so; 0 is no limit.",
     ),
     Option(
         "budget_month",
         float,
         0.0,
         True,
-        "Dollars a month from which on `holdfast alerts` says so; 0 is no limit.",
+        "Dollars a month from which on `holdfast ledger alerts` says so; 0 is no limit.",
     ),
     Option(
         "keep_transcripts",

@@ -19,7 +19,7 @@ from holdfast.store.json_files import decode_json, encode_json
 from holdfast.store.memory_files import HOLDOUT_KEY
 from holdfast.store.project import Project
 
-_FIX = "Correct it, or delete it and run holdfast install"
+_FIX = "Correct it, or delete it and run holdfast agents install"
 
 
 class Off(Struct, frozen=True):

@@ -2,7 +2,8 @@
 
 `OPTIONS` are the command's own, `VERBS` its subcommands with theirs. The verb `add` runs the module's `run_add`; where
 there is no such function, and without a verb, `run` is called. A verb's options have no default of their own, so that
-an option given before the verb counts too.
+an option given before the verb counts too. `DEFAULT_VERB` is the verb that is meant where a text comes in its place:
+`note decision "Use pnpm"` is `note decision add "Use pnpm"`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from holdfast.core.errors import UsageError
 from holdfast.store.machine import Machine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = [
     "SUPPRESS",
@@ -23,6 +24,7 @@ __all__ = [
     "Namespace",
     "Verb",
     "at_least_one",
+    "at_most",
     "count",
     "declare",
     "flag",
@@ -36,6 +38,7 @@ __all__ = [
 _Item = TypeVar("_Item")
 
 _MOST_DIGITS = 16
+_ALL = 10**9
 _SPANS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _DAYS = {"today": 0, "yesterday": 1}
 
@@ -61,19 +64,51 @@ def flag(name: str, about: str, **settings: Any) -> Option:
     return option(name, action="store_true", help=about, **settings)
 
 
-def declare(command: object, parser: ArgumentParser) -> None:
-    """Adds the options and verbs of a command module to its parser."""
+def declare(
+    command: object, parser: ArgumentParser, further: Mapping[str, str] | None = None
+) -> dict[str, ArgumentParser]:
+    """Adds the options and verbs of a command module to its parser; returns the parsers of `further` subcommands,
+    which are modules of their own."""
     groups: dict[str, Any] = {"": parser}
     for names, settings, group in getattr(command, "OPTIONS", ()):
         if group not in groups:
             groups[group] = parser.add_mutually_exclusive_group()
         groups[group].add_argument(*names, **settings)
-    if verbs := getattr(command, "VERBS", None):
+    verbs = getattr(command, "VERBS", {})
+    if verbs or further:
         parsers = parser.add_subparsers(dest="verb", metavar="VERB")
         for verb, (about, options) in verbs.items():
             subparser = parsers.add_parser(verb, help=about)
             for names, settings, _ in options:
                 subparser.add_argument(*names, **settings)
+        return {name: parsers.add_parser(name, help=about) for name, about in (further or {}).items()}
+    return {}
+
+
+def with_default_verb(
+    command: object, words: Sequence[str], further: Mapping[str, str] | None = None
+) -> list[str]:
+    """The words with the verb that is meant, where a command has one for words that begin with none."""
+    default = getattr(command, "DEFAULT_VERB", "")
+    if not default:
+        return list(words)
+    verbs = getattr(command, "VERBS", {})
+    declared = [*getattr(command, "OPTIONS", ()), *(one for verb in verbs.values() for one in verb.options)]
+    flags = {name for one in declared if one.settings.get("action") == "store_true" for name in one.names}
+    given = iter(words)
+    for word in given:
+        if word == "--" or not word.startswith("-"):
+            return list(words) if _may_be_verb(word, [*verbs, *(further or {})]) else [default, *words]
+        if word not in flags and "=" not in word:
+            next(given, None)  # the option's value
+    return list(words)
+
+
+def _may_be_verb(word: str, verbs: Sequence[str]) -> bool:
+    """Whether a word is a verb, or one mistyped, which the parser then asks about. A text has spaces."""
+    from difflib import get_close_matches
+
+    return word in verbs or (" " not in word and bool(get_close_matches(word, verbs, n=1, cutoff=0.75)))
 
 
 def of_verb(*options: Option) -> tuple[Option, ...]:
@@ -98,6 +133,11 @@ def at_least_one(text: str) -> int:
     return value
 
 
+def at_most(text: str) -> int:
+    """The length of a list: 0 is all of it, a number that no list has."""
+    return count(text) or _ALL
+
+
 def since(what: str) -> Option:
     """The option that every command has for a period: `--since 7d`."""
     return option(
@@ -105,12 +145,13 @@ def since(what: str) -> Option:
     )
 
 
-def limit(
-    what: str, note: str, *, type: Callable[[str], int] = at_least_one, **settings: Any
-) -> tuple[Option, Option]:
+def limit(what: str, note: str, *older_names: str, **settings: Any) -> tuple[Option, Option]:
     """The option that every list has for its length, and its names of version 0.1, which are not listed."""
-    listed = option("-n", "--limit", type=type, metavar="N", help=f"at most N {what} ({note})", **settings)
-    older = option("--last", "--most", dest="limit", type=type, help=SUPPRESS, default=SUPPRESS)
+    note = note if note.endswith("all") else f"{note}; 0: all"
+    listed = option("-n", "--limit", type=at_most, metavar="N", help=f"at most N {what} ({note})", **settings)
+    older = option(
+        "--last", "--most", *older_names, dest="limit", type=at_most, help=SUPPRESS, default=SUPPRESS
+    )
     return listed, older
 
 

@@ -16,7 +16,7 @@ from typing import NoReturn
 from holdfast.core.errors import HoldfastError, StoreError, UsageError
 from holdfast.core.patterns import lazy_regex
 from holdfast.store.machine import Machine
-from holdfast.terminal.options import declare
+from holdfast.terminal.options import declare, with_default_verb
 from holdfast.terminal.output import flat, note, wrap_line
 
 INTERRUPTED = 130
@@ -40,7 +40,9 @@ def is_ours(error: BaseException) -> bool:
         isinstance(error, OSError)
         and error.filename is None
         and error.errno in _UNWRITABLE
-        and _raised_in(error).startswith(("holdfast.cli", "holdfast.terminal", "rich.", "argparse"))
+        and _raised_in(error).startswith(
+            ("holdfast.cli", "holdfast.views", "holdfast.terminal", "rich.", "argparse")
+        )
     )
 
 
@@ -133,24 +135,41 @@ def _paragraphs(text: str) -> list[str]:
     return lines
 
 
-def parser_for(name: str, command: ModuleType, about: str) -> argparse.ArgumentParser:
+def parser_for(
+    name: str, command: ModuleType, about: str, further: Mapping[str, str] | None = None
+) -> argparse.ArgumentParser:
+    """The parser of a command; `further` are its subcommands that are modules of their own, with their help."""
     parser = Parser(
         prog=f"holdfast {name}",
         description=getattr(command, "DESCRIPTION", None) or about[0].upper() + about[1:] + ".",
         epilog=getattr(command, "EXAMPLES", None),
         formatter_class=Help,
     )
-    declare(command, parser)
+    for below in declare(command, parser, further).values():
+        below.add_argument("words", nargs=argparse.REMAINDER)
     return parser
 
 
-def run_command(name: str, module: str, about: str, words: Sequence[str]) -> int:
+def verbs_of(module: str) -> Sequence[str]:
+    """The names of a command's verbs, to find what a mistyped word may mean."""
+    return tuple(getattr(import_module(module), "VERBS", ()))
+
+
+def run_command(
+    name: str, module: str, about: str, words: Sequence[str], further: Mapping[str, str] | None = None
+) -> int:
     """Runs a command module; returns the exit code."""
     command = import_module(module)
-    parser = parser_for(name, command, about)
+    parser = parser_for(name, command, about, further)
     escape_unprintable()
     try:
-        options = parser.parse_args(list(words), argparse.Namespace(command=name, verb=None))
+        options = parser.parse_args(
+            with_default_verb(command, words, further), argparse.Namespace(command=name, verb=None)
+        )
+        if further and options.verb in further:  # reached behind options of the command itself
+            raise UsageError(
+                f"{options.verb} comes before options", fix=f"holdfast {name} {options.verb} [OPTIONS]"
+            )
         machine = Machine()
         machine.tell = note
         run = getattr(command, f"run_{options.verb}", None) or command.run
@@ -199,8 +218,17 @@ def complete(commands: Mapping[str, tuple[str, str]]) -> None:
 
     parser = argparse.ArgumentParser(prog="holdfast")
     parsers = parser.add_subparsers(dest="command")
+    declared: dict[str, dict[str, argparse.ArgumentParser]] = {}
     for name, (module, about) in commands.items():
-        declare(import_module(module), parsers.add_parser(name, help=about))
+        above, _, below = name.rpartition(" ")
+        if above:
+            declare(import_module(module), declared[above][below])
+            continue
+        prefix = f"{name} "
+        further = {
+            key.removeprefix(prefix): text for key, (_, text) in commands.items() if key.startswith(prefix)
+        }
+        declared[name] = declare(import_module(module), parsers.add_parser(name, help=about), further)
     argcomplete.autocomplete(parser)
 
 

@@ -71,7 +71,9 @@ def _stale_facts(machine: Machine, project: Project, files: Sequence[AuditedFile
             continue
         if statement.status == "rejected":
             what = f"The command of {statement.id} no longer shows it: {quoted(statement.text)}"
-            fix = f"Run holdfast fact verify {statement.id}, or holdfast fact retire {statement.id}."
+            fix = (
+                f"Run holdfast note fact verify {statement.id}, or holdfast note fact retire {statement.id}."
+            )
             yield _finding("stale", file, line, what, why, fix)
         elif statement.at is not None and now - statement.at >= _UNVERIFIED_DAYS * DAY_S:
             old.setdefault(file.shown, []).append((statement, file, line))
@@ -84,7 +86,7 @@ def _stale_facts(machine: Machine, project: Project, files: Sequence[AuditedFile
         else:
             what = f"{len(facts)} facts were last verified more than {_UNVERIFIED_DAYS} days ago: {ids}."
             what += f" The oldest, {days} days: {quoted(oldest.text)}"
-        fix = "Run holdfast fact verify ID, or holdfast fact retire ID."
+        fix = "Run holdfast note fact verify ID, or holdfast note fact retire ID."
         yield _finding("stale", file, line, what, why, fix)
 
 
@@ -236,5 +238,5 @@ def _unseen_statements(
                 f"No agent has seen {len(statements)} of its statements in the last "
                 f"{_sessions_told(project)} sessions: {ids} …",
                 "Nothing that sessions did here called for them.",
-                "Look through them; holdfast decide retire ID or holdfast fact retire ID takes one out.",
+                "Look through them; holdfast note decision retire ID or holdfast note fact retire ID takes one out.",
             )

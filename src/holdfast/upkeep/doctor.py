@@ -218,7 +218,7 @@ def _hooks(machine: Machine, project: Project) -> Results:
     """Whether agents are wired, and the last error of their hooks in the past day."""
     for host in wired(machine, project):
         scope = "" if host.scope == "user" else f" --scope {host.scope}"
-        fix = f"Run holdfast doctor --fix or holdfast install {host.agent}{scope}"
+        fix = f"Run holdfast doctor --fix or holdfast agents install {host.agent}{scope}"
         if host.installed and host.missing:
             lost = f"{host.path}: {', '.join(host.missing)} of {host.agent} missing or changed."
             yield "problem", f"{lost} {fix}."
@@ -228,7 +228,7 @@ def _hooks(machine: Machine, project: Project) -> Results:
             kept = f"{host.path}: hooks of an older version for {host.agent} ({', '.join(host.older)})"
             yield "note", f"{kept}: they work, and nothing is told when a file is read. {fix} to renew them."
     for agent, works in outdated(machine, project):
-        fix = f"Run holdfast doctor --fix or holdfast plugin {agent}"
+        fix = f"Run holdfast doctor --fix or holdfast agents plugin {agent}"
         if works:
             yield (
                 "note",
@@ -329,7 +329,7 @@ def _rewire_hosts(machine: Machine, project: Project, dry_run: bool) -> Iterator
 
 def _remake_plugins(machine: Machine, project: Project, dry_run: bool) -> Iterator[str]:
     for agent, _ in outdated(machine, project):
-        yield f"make the plugin for {agent} anew; take it over in the agent: holdfast plugin {agent}"
+        yield f"make the plugin for {agent} anew; take it over in the agent: holdfast agents plugin {agent}"
         if not dry_run:
             make(machine, project, agent)
 

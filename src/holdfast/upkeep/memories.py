@@ -124,7 +124,7 @@ def _require_nothing_kept(root: str, place: Place | None, standing: str) -> None
         return
     project = project_of(Path(place.memory))
     if not is_empty(project):
-        fix = "holdfast export it, holdfast uninstall --all --purge, join, then holdfast restore FILE --merge"
+        fix = "holdfast export it, holdfast agents uninstall --all --purge, join, then holdfast restore FILE --merge"
         raise UsageError("this folder has a memory of its own", where=root, fix=fix)
 
 
@@ -191,7 +191,7 @@ def plan_removal(machine: Machine, wanted: str) -> StoredMemory:
     memory = find_memory(machine, wanted)
     if not memory.is_orphan:
         where = memory.folders[0] if memory.folders else str(machine.home / "projects" / memory.id)
-        fix = "Run holdfast uninstall --all --purge there"
+        fix = "Run holdfast agents uninstall --all --purge there"
         raise UsageError(f"the memory {memory.id} is in use", where=where, fix=fix)
     return memory
 

@@ -38,7 +38,7 @@ class Client(ABC):
     Those settings are there before holdfast is installed, as they would be on a person's machine.
     """
 
-    agent: str  # as `holdfast install` calls it
+    agent: str  # as `holdfast agents install` calls it
     farewell = "/quit"  # what a person types to leave
     settings: tuple[str, ...]  # the files of its home that `settle` writes
     note = '"noteOfMine": 1'  # what somebody adds to them

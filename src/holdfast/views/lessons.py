@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from holdfast.cli.memory_views import date, iso
 from holdfast.core.session_id import short_session
 from holdfast.lessons.proposals import Place
 from holdfast.lessons.states import LessonStatus, pays
 from holdfast.model.origin import origin_text
 from holdfast.terminal import output
 from holdfast.terminal.output import Column, Table, counted, flat, place, plural
+from holdfast.views.memory import date, iso
 
 WHERE: dict[Place, str] = {
     "personal": "personal",

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from holdfast.cli.ledger_views import day
 from holdfast.core.session_id import short_session
 from holdfast.memory.merge import Contradiction
 from holdfast.memory.reference import KeptFact
@@ -17,6 +16,7 @@ from holdfast.store.machine import Machine
 from holdfast.store.origins import Origins
 from holdfast.terminal import output
 from holdfast.terminal.output import Column, Table, cut, flat, table_of
+from holdfast.views.ledger import day
 
 Contradictions = Sequence[Contradiction[Fact]] | Sequence[Contradiction[Decision]]
 
