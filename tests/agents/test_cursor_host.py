@@ -54,7 +54,7 @@ def test_hooks_are_flat_have_a_version_and_no_time_of_their_own(machine: Machine
         assert hooks["hooks"][event] == [entry]
         assert set(entry) == ({"command", "matcher"} if event == "postToolUse" else {"command"})
         assert f"cursor {event} || true" in entry["command"]
-    assert "beforeSubmitPrompt" not in hooks["hooks"]
+    assert "beforeSubmitPrompt" in hooks["hooks"]  # to listen only: what it says is dropped
     tools = read(home / ".cursor" / "mcp.json")["mcpServers"]["holdfast"]
     assert tools == {
         "type": "stdio",

@@ -27,6 +27,7 @@ from holdfast.core.processes import runs
 from holdfast.core.session_id import short_session
 from holdfast.flows.find_transcripts import TranscriptSearch, locate_session
 from holdfast.flows.import_sessions import import_sources, known_stamps
+from holdfast.flows.remembered_prompts import keep_remembered
 from holdfast.guard.hidden_text import path_text
 from holdfast.sessions.store import CaptureStore
 from holdfast.store import inbox
@@ -89,6 +90,7 @@ def _capture(machine: Machine, project: Project) -> Captured:
     if not switches_of(project).enabled:
         return done
     folder = project.memory / "inbox"
+    done.problems += keep_remembered(machine, project)
     with files.lock(project.lock("capture"), timeout=LOCK_S):
         inbox.sweep(folder)
         for notes in NOTES:
@@ -106,7 +108,7 @@ def _capture(machine: Machine, project: Project) -> Captured:
             if not new:
                 break
             seen |= new
-            for group in inbox.by_session(envelopes):
+            for group in inbox.by_session([envelope for envelope in envelopes if not envelope.remember]):
                 if any(envelope.path in new for envelope in group):
                     _capture_session(machine, project, group, done)
         prepare(machine, project)

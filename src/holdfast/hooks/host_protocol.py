@@ -50,6 +50,7 @@ EVENTS = {
     },
     "cursor": {
         "sessionStart": START,
+        "beforeSubmitPrompt": PROMPT,
         "postToolUse": MOMENT,
         "stop": STOP,
         "preCompact": COMPACT,
@@ -71,6 +72,7 @@ _SOURCES = {"new": "startup"}
 # Each host's names of tools that run a command line, ask the person, read a file or change one.
 _TOOLS = {
     "run_shell_command": "Bash",
+    "run_terminal_command": "Bash",
     "bash": "Bash",
     "shell": "Bash",
     "Shell": "Bash",
@@ -82,6 +84,7 @@ _TOOLS = {
     "read": "Read",
     "view": "Read",
     "replace": "Edit",
+    "search_replace": "Edit",
     "edit": "Edit",
     "write_file": "Write",
     "write": "Write",
@@ -89,8 +92,18 @@ _TOOLS = {
 }
 # Events after a tool call.
 _AFTERWARDS = frozenset(("AfterTool", "PostToolUse", "PostToolUseFailure", "postToolUse"))
-# The model does not see the answers to these.
-_UNHEARD = frozenset((("gemini", "BeforeTool"),))
+# The model does not see the answers to these. Cursor's own code takes context from a hook for prompts and drops it.
+# Grok Build runs the hooks of Claude Code and Cursor, and reads only the answers to those at a tool call.
+_UNHEARD = frozenset(
+    (
+        ("gemini", "BeforeTool"),
+        ("cursor", "beforeSubmitPrompt"),
+        ("grok", "SessionStart"),
+        ("grok", "UserPromptSubmit"),
+        ("grok", "sessionStart"),
+        ("grok", "beforeSubmitPrompt"),
+    )
+)
 # Hosts that compact a session without an event.
 UNTOLD_COMPACTION = frozenset(("gemini",))
 # Hosts whose transcripts do not show that a session ran without a person.
@@ -171,8 +184,11 @@ def event_of(host: str, event: str) -> str:
 
 
 def is_alone(host: str) -> bool:
-    """Whether the start of a session is all that a host lets us say before it works: it has no hook for prompts."""
-    return host in EVENTS and PROMPT not in EVENTS[host].values()
+    """Whether the start of a session is all that a host lets us say before it works: nothing is heard at prompts."""
+    events = EVENTS.get(host, {})
+    return bool(events) and not any(
+        event == PROMPT and (host, theirs) not in _UNHEARD for theirs, event in events.items()
+    )
 
 
 def named(payload: dict[str, object], words: list[str]) -> dict[str, object]:
@@ -186,6 +202,8 @@ def named(payload: dict[str, object], words: list[str]) -> dict[str, object]:
 
 def speaker(host: str, payload: Mapping[str, object], env: Mapping[str, str]) -> str:
     """The actual host. Copilot CLI runs a repository's hooks for Claude Code, and sends a time with each call."""
+    if host in ("claude-code", "cursor") and env.get("GROK_HOOK_EVENT") and "hookEventName" in payload:
+        return "grok"
     if host == "claude-code" and env.get("COPILOT_CLI") and "timestamp" in payload:
         return "copilot"
     if host == "claude-code" and env.get("CURSOR_VERSION") and "cursor_version" in payload:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from holdfast.hooks.prompt import Heard
     from holdfast.hooks.start_lines import Told
 
+MOST_ASKED = 20_000  # characters of a prompt in which a person may ask to remember something
 MOST_CONTEXT = 9_000  # characters; Claude Code accepts 9,900 and puts longer text into a file
 
 
@@ -50,7 +51,7 @@ def respond(
     answer = b""
     if event == PROMPT:
         wanted = False
-        if not no_inject:
+        if not no_inject and call.heard:
             try:
                 if not stale:
                     prepared = _as_edited(prepared, found, env, until)
@@ -59,7 +60,10 @@ def respond(
             except Exception as error:  # the prompt continues, and the unreadable file is prepared again
                 _fail(found, call, error)
                 stale = True
-        no_capture = True  # a stop leaves an envelope; a prompt has nothing to add
+        if not no_capture:
+            answer, kept = _remembered(answer, call, directories, found, env)
+            wanted = wanted or kept
+        no_capture = True  # a stop leaves an envelope; a prompt has nothing else to add
     elif event == START:
         wanted = trace.waiting(found.memory, payload.get("session_id")) and not no_capture
         if not no_capture:  # first: a session killed before it leaves an envelope is lost
@@ -71,8 +75,9 @@ def respond(
                         not no_capture and wanted and trace.ended(found.memory, payload.get("session_id"))
                     )
                     prepared = _renewed(prepared, found, env, until, crashed)
-                answer = _start(prepared, call, found, _why_not(stale, no_inject, held))
-                _begin(prepared, call, found)
+                if call.heard:
+                    answer = _start(prepared, call, found, _why_not(stale, no_inject, held))
+                    _begin(prepared, call, found)
             except Exception as error:  # the session is captured even if nothing can be injected
                 _fail(found, call, error)
                 stale = True
@@ -255,6 +260,22 @@ def _prompt(prepared: Prepared, call: Call, found: Place, stale: bool) -> tuple[
     rest |= {"class": answer.kind, **({"files": answer.files} if answer.files else {})}
     rest |= {"left_out": answer.left_out} if answer.left_out else {}
     return say(answer, call, found, rest, repeated), answer.changed
+
+
+def _remembered(
+    answer: bytes, call: Call, directories: list[str], found: Place, env: dict[str, str]
+) -> tuple[bytes, bool]:
+    """The answer with a line about what the person asks to remember, and whether the child has it to keep."""
+    prompt = call.text("prompt")
+    if not (prompt.startswith("# ") or "remember:" in prompt[:MOST_ASKED].lower()):
+        return answer, False  # nearly every prompt, and then nothing is imported
+    try:
+        from holdfast.hooks import remember
+
+        return remember.keep(answer, call, found, _envelope(call, directories, env))
+    except Exception as error:  # the prompt continues
+        _fail(found, call, error)
+        return answer, False
 
 
 def _after_compaction(

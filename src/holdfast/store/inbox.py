@@ -26,7 +26,7 @@ _STALE_S = 60.0  # an older temporary file belongs to a dead hook
 
 
 class _EnvelopeFile(Struct, frozen=True, kw_only=True):
-    """`process` is the host's, 0 if unknown; `headless` is None if unknown."""
+    """`process` is the host's, 0 if unknown; `headless` is None if unknown; `remember` is what a person asked for."""
 
     host: str = ""
     event: str = ""
@@ -36,6 +36,7 @@ class _EnvelopeFile(Struct, frozen=True, kw_only=True):
     process: int = 0
     time: float = 0.0
     headless: bool | None = None
+    remember: tuple[str, ...] = ()
 
 
 class Envelope(_EnvelopeFile, frozen=True, kw_only=True):

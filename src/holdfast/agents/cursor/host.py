@@ -1,7 +1,8 @@
 """Cursor: hooks in `hooks.json`, tools in `mcp.json`, both in `~/.cursor` or, for one repository, in its `.cursor`.
 
-Made from its documentation and never run against Cursor. What a hook for prompts says does not reach the model by
-that documentation, so there is none. How long a hook may take is left to Cursor: ours end after 3 seconds.
+Checked against the hooks code in Cursor's SDK (1.0.18), never run against Cursor. What a hook for prompts says is
+accepted there and dropped: ours only listens (`remember: …`). How long a hook may take is left to Cursor: ours end
+after 3 seconds.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from holdfast.agent_kit.host_contract import Change, Host, Scope, Where
 from holdfast.agent_kit.json_config import JsonFile
 from holdfast.agent_kit.json_hooks import Groups, HookHost, command, keep_out_of_git
 
-EVENTS = ("sessionStart", "postToolUse", "stop", "preCompact", "sessionEnd")
+EVENTS = ("sessionStart", "beforeSubmitPrompt", "postToolUse", "stop", "preCompact", "sessionEnd")
 VERSION = ("version",)
 LOOK = (
     "Made from Cursor's documentation and not yet seen running: look whether its settings list holdfast "
