@@ -136,6 +136,7 @@ _SHELLS = frozenset(("sh", "bash", "dash", "zsh", "fish", "ksh", "busybox", "env
 MOST_PARENTS = 4
 _SHORT = ("session_id", "agent_id", "source")
 LONGEST_ID = 512  # characters
+MOST_ASKED = 20_000  # characters of a prompt in which a person may ask to remember something
 
 
 class Call:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 
 from holdfast.hooks import host_protocol, trace
-from holdfast.hooks.respond import MOST_ASKED
 
 TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ _OWN_MARKS = {"claude-code": "# "}
 
 def asked(host: str, prompt: str) -> list[str]:
     """The texts to remember: from `remember:` at the start of a line to the end of its paragraph."""
-    prompt = prompt[:MOST_ASKED].strip()
+    prompt = prompt[: host_protocol.MOST_ASKED].strip()
     mark = _OWN_MARKS.get(host)
     if mark is not None and prompt.startswith(mark) and "\n" not in prompt:
         return _plain([prompt[len(mark) :]])

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from holdfast.hooks.prompt import Heard
     from holdfast.hooks.start_lines import Told
 
-MOST_ASKED = 20_000  # characters of a prompt in which a person may ask to remember something
 MOST_CONTEXT = 9_000  # characters; Claude Code accepts 9,900 and puts longer text into a file
 
 
@@ -267,7 +266,7 @@ def _remembered(
 ) -> tuple[bytes, bool]:
     """The answer with a line about what the person asks to remember, and whether the child has it to keep."""
     prompt = call.text("prompt")
-    if not (prompt.startswith("# ") or "remember:" in prompt[:MOST_ASKED].lower()):
+    if not (prompt.startswith("# ") or "remember:" in prompt[: host_protocol.MOST_ASKED].lower()):
         return answer, False  # nearly every prompt, and then nothing is imported
     try:
         from holdfast.hooks import remember
