@@ -24,7 +24,7 @@ def test_remember_in_a_prompt_of_a_real_client_is_kept_and_told_to_the_next_sess
     with serving(["Noted."]) as server:
         client.run(server, f"Have a look at the label export.\n\nremember: {RULE}")
         world.settled()
-    decisions = world.holdfast("decide", "--list", "--json").json()
+    decisions = world.holdfast("note", "decision", "--list", "--json").json()
     assert [(one["text"], one["by"]) for one in decisions] == [(RULE, "user")], world.state()
     with serving(["I will look at it."]) as server:
         client.run(server, "How many attempts may the label export make against the gateway?")
@@ -38,5 +38,5 @@ def test_a_line_with_a_number_sign_reaches_the_hook_of_claude_code(world: World)
     with serving(["Noted."]) as server:
         client.run(server, f"# {RULE}")
         world.settled()
-    decisions = world.holdfast("decide", "--list", "--json").json()
+    decisions = world.holdfast("note", "decision", "--list", "--json").json()
     assert [(one["text"], one["by"]) for one in decisions] == [(RULE, "user")], world.state()
