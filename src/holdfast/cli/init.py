@@ -23,6 +23,7 @@ from holdfast.terminal import output
 from holdfast.terminal.consent import agreed
 from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import counted, place, short_duration
+from holdfast.upkeep.highlights import Highlight, highlights
 from holdfast.upkeep.memories import Joining, join, plan_join, separate
 from holdfast.upkeep.set_up import SetUp, begin
 from holdfast.views.memory import date
@@ -50,6 +51,7 @@ class Done(Struct, frozen=True, kw_only=True):
     took_s: float  # to read them
     known: SetUp
     plans: list[Plan]
+    knows: list[Highlight]
     before: list[str]  # agents that were wired already, where this time none was asked for
 
 
@@ -203,7 +205,8 @@ def _do(
     for plan in plans:
         rewire(machine, plan)
     before = [] if plans else hooked(machine, project)
-    return Done(imported=imported, took_s=took, known=status, plans=plans, before=before)
+    knows = highlights(machine, machine.project())
+    return Done(imported=imported, took_s=took, known=status, plans=plans, knows=knows, before=before)
 
 
 def _show(done: Done, project: Project, proof: str) -> None:
@@ -230,6 +233,12 @@ def _show(done: Done, project: Project, proof: str) -> None:
     else:
         output.line("The next session here sees nothing yet: memory is empty.")
     output.line()
+    if done.knows:
+        output.heading(f"{counted(len(done.knows), 'thing')} that memory knows here, each with its source:")
+        for known in done.knows:
+            output.line(f"  {known.text}", under=4)
+            output.aside(known.source, indent=4)
+        output.line()
     if proof:
         output.line(f"{proof}\n")
     for number, step in enumerate(_steps(done, proof)):
@@ -295,5 +304,6 @@ def _as_json(done: Done) -> dict[str, object]:
         "done": True,
         "import": report_as_json(done.imported) if done.imported is not None else None,
         "known": done.known,
+        "knows": done.knows,
         "agents": [as_json(plan, done=True) for plan in done.plans],
     }

@@ -19,6 +19,7 @@ from holdfast.briefing.prepare import prepare
 from holdfast.core import files
 from holdfast.core.errors import HoldfastError, StoreError, UsageError
 from holdfast.core.hashes import blake2b
+from holdfast.store.how_to_add import how_to_add
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project, find_git
 from holdfast.store.switches import enable
@@ -192,7 +193,7 @@ def plan_install(
         changes += slash_commands.added(host, where, wanted=commands)
     warnings = interpreter_warnings(where.interpreter)
     if tools and not where.server:
-        warnings += ("the mcp extra is not installed, so agents get no tools: pip install 'holdfast[mcp]'",)
+        warnings += (f"the package mcp is missing, so agents get no tools: {how_to_add('tools')}",)
     other_scope = next(candidate for candidate in SCOPES if candidate != scope)
     with contextlib.suppress(HoldfastError):  # a broken file of the other scope is not part of this install
         if (status := host.status(where, other_scope)).installed:

@@ -16,6 +16,7 @@ from holdfast.agents.registry import PLUGINS
 from holdfast.core import files
 from holdfast.core.errors import StoreError, UsageError
 from holdfast.flows.hosts import host_for, interpreter_warnings, meant, where_of
+from holdfast.store.how_to_add import how_to_add
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
@@ -75,9 +76,7 @@ def make(
     changed = write(place, plugin.files, next(iter(plugin.files)), _lock(machine, agent))
     warnings = list(interpreter_warnings(where.interpreter))
     if tools and not where.server:
-        warnings.append(
-            "the mcp extra is not installed, so the plugin has no tools: pip install 'holdfast[mcp]'"
-        )
+        warnings.append(f"the package mcp is missing, so the plugin has no tools: {how_to_add('tools')}")
     if any(host.status(where, scope).installed for scope in SCOPES):
         warnings.append(
             f"{host.title} is wired by holdfast agents install as well. Those hooks speak, the plugin's stay silent; "

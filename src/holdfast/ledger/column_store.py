@@ -15,6 +15,7 @@ from holdfast.core.errors import UsageError
 from holdfast.core.stamp import EPOCH
 from holdfast.ledger.export_columns import COLUMNS, flat
 from holdfast.model.ledger import LedgerEntry
+from holdfast.store.how_to_add import how_to_add
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -47,7 +48,7 @@ def open_database() -> Iterator[tuple[DuckDBPyConnection, Path]]:
     except ImportError as error:
         raise UsageError(
             "Parquet and SQL need duckdb, which is not installed",
-            fix="Run pip install 'holdfast[analytics]'",
+            fix=how_to_add("analytics"),
         ) from error
     with (
         tempfile.TemporaryDirectory(prefix="holdfast-", ignore_cleanup_errors=True) as folder,

@@ -6,13 +6,14 @@ import argparse
 from pathlib import Path
 
 from holdfast.core.errors import NotFound, UsageError
+from holdfast.store.how_to_add import how_to_add
 from holdfast.store.machine import Machine
 from holdfast.terminal.options import SUPPRESS, option
 
 DESCRIPTION = """Speaks the Model Context Protocol over standard input and output: an agent's host starts it in a
 project's directory and it ends with that host. Tools to recall, search, open, remember, ask, hand over, correct and
 recommend, and the files of the memory as resources. It works only where a person has enabled memory (holdfast
-install), and obeys off, exclude and HOLDFAST=off. It needs the package mcp: pip install 'holdfast[mcp]'."""
+install), and obeys off, exclude and HOLDFAST=off."""
 EXAMPLES = """examples:
   claude mcp add holdfast -- holdfast mcp
   codex mcp add holdfast -- holdfast mcp"""
@@ -35,7 +36,7 @@ def run(options: argparse.Namespace, machine: Machine) -> None:
             raise
         raise UsageError(
             f"the MCP server needs a package that is not installed ({error.name})",
-            fix="pip install 'holdfast[mcp]'",
+            fix=how_to_add("tools"),
         ) from error
     serve(directory)
 

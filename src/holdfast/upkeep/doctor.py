@@ -29,6 +29,7 @@ from holdfast.memory.read import known_projects
 from holdfast.memory.session_log import Placed
 from holdfast.memory.store import MemoryStore
 from holdfast.sessions.store import CaptureStore
+from holdfast.store.how_to_add import how_to_add
 from holdfast.store.inbox import faults
 from holdfast.store.line_grammar import Problem
 from holdfast.store.machine import Machine, compile_rules, scanner_installed, scanner_missing_rules
@@ -245,7 +246,7 @@ def _hooks(machine: Machine, project: Project) -> Results:
 
 def _redaction(machine: Machine) -> Results:
     if not scanner_installed():
-        yield "note", "our own rules; pip install 'holdfast[scanner]' adds a second pass"
+        yield "note", f"our own rules; a second pass is added by: {how_to_add('scanner')}"
     elif scanner_missing_rules(machine):
         yield "note", "our own rules; holdfast doctor --fix compiles the scanner's (a few seconds)"
     else:
