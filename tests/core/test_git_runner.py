@@ -191,6 +191,7 @@ STARTS = {
     "core/git.py": "git",
     "core/processes.py": "this program",
     "hooks/rebuild.py": "this program",
+    "core/remote_process.py": "ssh, and git for core/git.py, to a target that a person named",
     "core/bounded_process.py": "what a person configured, or a fact's command after a yes",
     "flows/lesson_sharing.py": "the person's editor",
     "terminal/pager.py": "the person's pager",

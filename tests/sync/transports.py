@@ -120,4 +120,4 @@ def _cloned(tmp_path: Path, url: str) -> Callable[[str], Project]:
     return project
 
 
-TARGETS = {"folder": folder_target, "ssh, stub": stub_target, "ssh, sshd": sshd_target}
+TARGETS = {"folder": folder_target, "ssh, stub": stub_target, "ssh, sshd": sshd_target, "git": git_target}

@@ -2,7 +2,8 @@
 
 A repository may be untrusted, and the caller may be a git hook of another one. So the variables that redirect git are
 not passed on, and the repository's hooks, file watcher, pager, diff program, filters and remotes are disabled. Only
-`git_complaint`, which changes a repository for its owner, lets git run their hooks.
+`git_complaint`, which changes a repository for its owner, lets git run their hooks, and only `reach_with_git` lets it
+talk to other machines: from a repository of ours, with the user's credentials.
 Light enough for hooks: `subprocess`, whose import takes longer than git itself, is imported where it is needed.
 """
 
@@ -16,7 +17,7 @@ from holdfast.core.reading import text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from subprocess import Popen
     from threading import Timer
     from typing import IO
@@ -47,6 +48,10 @@ _PASSED_ON = (
     "GIT_CONFIG_SYSTEM",
     "GIT_CONFIG_NOSYSTEM",
 )
+# How this user reaches other machines.
+_ONLINE = ("GIT_SSH", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "GIT_SSL_", "GIT_HTTP_")
+_ONLINE_PROTOCOLS = "https:ssh:git:file"  # not ext, which runs what an address says
+_MOST_ANSWERED = 4_000_000
 _PLAIN_DIFF = ("--no-ext-diff", "--no-textconv")
 _NO_SUBMODULES = ("--ignore-submodules=all",)  # git would run in them with their configuration
 _OPTIONS = {
@@ -143,6 +148,61 @@ def start_git(
     return subprocess.Popen(
         command, stdin=stdin, stdout=stdout, stderr=subprocess.DEVNULL, env=_environment(os.environ)
     )
+
+
+def reach_with_git(
+    git_dir: str | os.PathLike[str],
+    *arguments: str,
+    env: Mapping[str, str],
+    quiet_seconds: float,
+    may_ask: bool = False,
+) -> Answer:
+    """Runs a git command that talks to another machine, from a bare repository of ours: its configuration is ours.
+
+    It is stopped when nothing happens for `quiet_seconds`. `complaint` is the end of what it printed, with all lines.
+    """
+    online = {name: value for name, value in env.items() if name.startswith(_ONLINE)}
+    variables = _environment(env) | online | {"GIT_ALLOW_PROTOCOL": _ONLINE_PROTOCOLS}
+    if may_ask:
+        del variables["GIT_TERMINAL_PROMPT"]
+    else:  # no window may open for a password either
+        variables |= {"SSH_ASKPASS_REQUIRE": "never", "GIT_ASKPASS": "", "GCM_INTERACTIVE": "never"}
+        variables.pop("SSH_ASKPASS", None)
+    return _conversed(os.fspath(git_dir), arguments, variables, quiet_seconds, may_ask, ())
+
+
+def feed_git(
+    git_dir: str | os.PathLike[str], *arguments: str, stdin: Iterable[bytes], quiet_seconds: float
+) -> Answer:
+    """Runs a git command of any length on a bare repository of ours, with input."""
+    variables = _environment(os.environ)
+    return _conversed(os.fspath(git_dir), arguments, variables, quiet_seconds, False, stdin)
+
+
+def _conversed(
+    git_dir: str,
+    arguments: tuple[str, ...],
+    variables: dict[str, str],
+    quiet_seconds: float,
+    may_ask: bool,
+    stdin: Iterable[bytes],
+) -> Answer:
+    from holdfast.core.remote_process import RemoteProcess
+
+    command = _command(git_dir, arguments, is_git_dir=True)
+    data = bytearray()
+    try:
+        with RemoteProcess(command, variables, quiet_seconds, may_ask=may_ask, stdin=stdin) as process:
+            while (part := process.read()) and len(data) <= _MOST_ANSWERED:
+                data += part
+            cut = len(data) > _MOST_ANSWERED
+            code = None if cut else process.wait()
+            complaint, late = process.complaint, process.late
+    except OSError as error:
+        complaint, code, late, cut = str(error), None, False, False
+    answer = Answer(bytes(data), b"", code, late=late, cut=cut)
+    answer.complaint = complaint
+    return answer
 
 
 class GitStream:

@@ -11,10 +11,12 @@ from holdfast.core.errors import UsageError
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.sync.folder import Folder
+from holdfast.sync.git_refs import GitRefs
+from holdfast.sync.git_remote import remote_of
 from holdfast.sync.ssh import Ssh
 from holdfast.sync.transport import Transport
 
-FORMS = "a folder (/path, ~/path, ./path), ssh://[USER@]HOST[:PORT]/PATH or USER@HOST:PATH"
+FORMS = "a folder (/path, ~/path, ./path), ssh://[USER@]HOST[:PORT]/PATH, USER@HOST:PATH, git or git:REMOTE"
 _PROJECT = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 _SCP = re.compile(r"((?:[^@/\s]+@)?(?:[A-Za-z0-9._-]{2,}|\[[0-9A-Fa-f:.%]+\])):(.+)")
@@ -34,6 +36,8 @@ def open_transport(
         raise UsageError("the id of the project is none", where=project_id)
     if not target or any(ord(sign) < 32 or ord(sign) == 127 for sign in target):
         raise _unknown(target)
+    if target == "git" or (target.startswith("git:") and not target.startswith("git://")):
+        return _git(machine, project, target.partition(":")[2] or "origin", project_id, may_ask)
     if found := _SCHEME.match(target):
         opening = _SCHEMES.get(found[1].lower())
         if opening is None:
@@ -96,6 +100,10 @@ def _ssh(
     if not path or path == "/" or any(ord(sign) < 32 for sign in path):
         raise UsageError("the folder on the other machine is missing", where=target, fix="Add its path")
     return Ssh(address, port, path, project_id, env, may_ask=may_ask)
+
+
+def _git(machine: Machine, project: Project, remote: str, project_id: str, may_ask: bool) -> Transport:
+    return GitRefs(project, remote_of(project.root, remote), project_id, machine.env, may_ask=may_ask)
 
 
 def _masked(target: str) -> str:
