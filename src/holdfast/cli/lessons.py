@@ -10,6 +10,7 @@ from holdfast.core.errors import UsageError
 from holdfast.flows import lesson_sharing as sharing
 from holdfast.flows import lessons as app
 from holdfast.flows.lessons import Handled
+from holdfast.lessons.deny_rules import TARGETS
 from holdfast.lessons.markdown import KINDS
 from holdfast.lessons.proposals import Place
 from holdfast.lessons.states import LessonStatus, pays
@@ -40,6 +41,7 @@ EXAMPLES = """examples:
   holdfast lessons share testing            let git track it in .holdfast/lessons/ (--undo takes it back)
   holdfast lessons stale                    what is skipped, and what has changed (refresh mends it)
   holdfast lessons extract --dry-run        what a configured model would be asked about the latest session
+  holdfast lessons export testing --as claude   a deny rule to paste, and how often it would have been wrong
   holdfast lessons trust                    show what came with the repository, and agree to it
 """
 _STATES = ("candidate", "active", "stale", "muted", "rejected", "untrusted")
@@ -133,6 +135,21 @@ VERBS = {
             flag("--all", "all that are not trusted yet"),
             flag("--yes", "do not ask"),
             flag("--revoke", "take trust away again"),
+            _JSON,
+        ),
+    ),
+    "export": Verb(
+        "a lesson as a deny rule of an agent's own guard, or as a check before a commit",
+        (
+            option("name", metavar="NAME", help="the lesson's name or id, or the beginning of it"),
+            option(
+                "--as",
+                dest="target",
+                choices=TARGETS,
+                required=True,
+                metavar="HOST",
+                help=f"who reads it: {', '.join(TARGETS)}",
+            ),
             _JSON,
         ),
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from holdfast.cli.import_ import import_progress
 from holdfast.core.errors import HoldfastError, UsageError
@@ -11,6 +12,7 @@ from holdfast.extraction import extract_lessons as extraction
 from holdfast.flows import lesson_sharing as sharing
 from holdfast.flows import lesson_upkeep as upkeep
 from holdfast.flows import lessons as app
+from holdfast.lessons.deny_rules import PLACES, deny_rules, render
 from holdfast.lessons.states import LessonStatus
 from holdfast.store.project import Project
 from holdfast.terminal import consent, output
@@ -18,6 +20,9 @@ from holdfast.terminal.consent import agreed, require_person
 from holdfast.terminal.options import Machine, Namespace
 from holdfast.terminal.output import Column, flat, plural, table_of
 from holdfast.views import lessons as views
+
+if TYPE_CHECKING:
+    from holdfast.backtest.deny_rules import Refused
 
 _KEYS = "p promote · r reject · m mute · s skip · e edit · g share in git · q quit"
 _DONE = {"p": "promoted", "r": "rejected", "m": "muted", "s": "skipped", "g": "shared"}
@@ -100,6 +105,66 @@ def _summary(done: Counter[str], total: int) -> str:
     parts = ", ".join(f"{count} {result}" for result, count in counts.items() if count)
     back = " holdfast undo takes the last one back." if set(done) - {"skipped"} else ""
     return f"{parts or 'nothing'}.{back}"
+
+
+def export(options: Namespace, machine: Machine) -> None:
+    """The rule alone goes to standard output; what it would have refused is said beside it."""
+    from holdfast.backtest.deny_rules import count_refused, files_refused
+
+    project = machine.project()
+    lesson = app.pick(app.read_lessons(machine, project).lessons, options.name, app.KEPT_FIRST).lesson
+    rules, others = deny_rules(lesson)
+    if not rules:
+        raise UsageError(
+            f"{lesson.name} cannot be a deny rule: {others[0].reason if others else 'it has no rule'}",
+            fix="Only a lesson that names a command which fails here can be one; holdfast lessons list shows them",
+        )
+    is_check = options.target == "pre-commit"
+    past = count_refused(machine, project, rules)
+    stopped = files_refused(project, rules) if is_check else []
+    rule = render(rules, options.target)
+    value = {
+        "name": lesson.name,
+        "as": options.target,
+        "rule": rule,
+        "place": PLACES[options.target],
+        "left_out": [{"rule": other.rule, "reason": other.reason} for other in others],
+        "history": {
+            "sessions": past.sessions,
+            "commands": past.commands,
+            "refused": past.refused,
+            "worked": past.worked,
+            "failed": past.failed,
+            "false_block_rate": past.false_block_rate,
+        },
+        "files": stopped,
+    }
+    output.answer(options, value, lambda: output.write(rule.rstrip("\n") + "\n"))
+    if options.json:
+        return
+    output.note(f"For {PLACES[options.target]}. holdfast writes no such file, and refuses nothing itself.")
+    for other in others:
+        output.note(f"Left out: {flat(other.rule)}: {other.reason}.")
+    output.note(_refused_text(past))
+    if is_check:
+        output.note(
+            f"It would stop {plural(len(stopped), 'tracked file')} today"
+            + (f": {', '.join(stopped[:3])}." if stopped else ".")
+        )
+
+
+def _refused_text(past: Refused) -> str:
+    if not past.commands:
+        return "No session of this project ran a command that could be counted: its false blocks are unknown."
+    counted = f"{plural(past.commands, 'command')} of {plural(past.sessions, 'session')} here"
+    if not past.refused:
+        return f"Of {counted} it would have refused none."
+    text = (
+        f"Of {counted} it would have refused {past.refused}: {past.failed} had failed, {past.worked} had worked "
+        f"(false blocks: {100 * past.worked / past.commands:.2f}% of all commands"
+    )
+    wrong = f", {100 * past.worked / past.refused:.0f}% of those refused)."
+    return text + wrong + (f" Such as: {past.examples[0]}" if past.examples else "")
 
 
 def trust(options: Namespace, machine: Machine) -> int:

@@ -15,6 +15,7 @@ Kept and checked:
   proposals            merges new lessons into the existing ones
   store                reads and changes the folders of lessons under one lock
   fingerprint, fingerprint_content   check whether the files a lesson depends on are unchanged
+  deny_rules           a lesson as a rule of a host's own guard
   states               candidate, active, muted, stale, rejected, untrusted: which lessons count
   forgetting           removes from lessons what a person wants forgotten
 """
