@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from holdfast.briefing.recovery import hand_over, handed_over, take_back
+from holdfast.core.tokens import count_tokens
 from holdfast.flows.refresh import refresh
 from holdfast.model.memory import Owner
+from holdfast.relay.clients import STARTS, command_of, start_of
+from holdfast.store.gate import gate
 from holdfast.store.line_grammar import render_minute
-from holdfast.store.project import branch_of
+from holdfast.store.project import Project, branch_of
 from holdfast.terminal import output
+from holdfast.terminal.consent import agreed, terminal
 from holdfast.terminal.options import Machine, Namespace, flag, option
 
 DESCRIPTION = """Writes down what is next on this branch, a step per line. The next session is told these words
 first, before what holdfast derives from sessions. A new handoff takes the place of the last one on its branch;
-without TEXT the one that stands is shown."""
+without TEXT the one that stands is shown. With --to AGENT it hands the session that runs here, or ended last, over to
+another agent and starts it: the request, what is left, what fails, what was settled, the diff."""
 EXAMPLES = """examples:
   holdfast handoff "Migrate the tests to the new client, then delete http_old.py"
   holdfast handoff - < notes.txt
+  holdfast handoff --to codex         a limit is reached: go on in Codex
+  holdfast handoff --to codex --print the text alone, to look at or paste
   holdfast handoff --clear            what was handed over is done
   holdfast undo current.md            the last change was a mistake"""
 MOST_READ = 100_000
@@ -30,12 +38,21 @@ OPTIONS = (
     option("--by", choices=["user", "agent"], help="who says it (default: agent inside one, else user)"),
     flag("--add", "keep what was handed over before"),
     flag("--clear", "remove what was handed over on this branch"),
-    flag("--json", "what stands now, as JSON"),
+    option("--to", metavar="AGENT", help=f"go on in another agent: {', '.join(STARTS)}"),
+    option(
+        "--session", metavar="ID", default="", help="with --to: this session (default: the one active last)"
+    ),
+    flag("--print", "with --to: only print the text"),
+    flag("--yes", "with --to: do not ask"),
+    flag("--json", "what stands now, or the text and the command, as JSON"),
 )
 
 
 def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
+    if options.to:
+        _hand_to(options, machine, project)
+        return
     branch = "" if options.everywhere else options.branch
     branch = branch_of(project.root) if branch is None else branch
     target = f"branch {branch}" if branch else "every branch"
@@ -60,3 +77,32 @@ def run(options: Namespace, machine: Machine) -> None:
         [{"text": step.text, "branch": step.branch, "by": step.by} for step in steps],
         lambda: output.lines(*([changed] if changed else listed or [nothing])),
     )
+
+
+def _hand_to(options: Namespace, machine: Machine, project: Project) -> None:
+    """Hands a session over to another agent's client, which takes this terminal."""
+    from holdfast.relay.find import find_session
+    from holdfast.relay.package import package
+
+    agent, start = start_of(options.to)
+    found = find_session(machine, project, options.session, agent)
+    text = package(found.record, project, found.title, gate(machine, project))
+    if options.print:
+        output.write(f"{text}\n")
+        return
+    words = command_of(start, text, machine.env.get("PATH"))
+    if options.json:
+        value = {"session": found.record.session, "from": found.record.agent, "to": agent, "text": text}
+        output.show_json({**value, "tokens": count_tokens(text), "command": words})
+        return
+    output.note(f"From {found.title} to {start.title}: {count_tokens(text)} tokens. --print shows them.")
+    if found.others:
+        output.note(f"Active just as lately: {', '.join(found.others)}; --session ID takes one of them.")
+    if not terminal():
+        output.write(f"{text}\n")
+        output.note(f"No terminal to start {start.title} in: paste this there.")
+        return
+    if options.yes or agreed(f"Start {start.title} here with them?"):
+        sys.stdout.flush()
+        os.chdir(project.root)
+        os.execv(words[0], words)
