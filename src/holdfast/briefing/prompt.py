@@ -162,23 +162,25 @@ def _stamp(project: Project) -> str:
 
 def _copied(db: sqlite3.Connection, before: Path, stamp: str) -> bool:
     try:
-        old = sqlite3.connect(f"{before.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+        db.commit()  # nothing can be attached within a transaction
+        db.execute("ATTACH ? AS old", (f"{before.absolute().as_uri()}?mode=ro&immutable=1",))
     except (sqlite3.Error, ValueError):
         return False
     try:
-        if old.execute("SELECT value FROM meta WHERE key = 'asked'").fetchall() != [(stamp,)]:
+        if db.execute("SELECT value FROM old.meta WHERE key = 'asked'").fetchall() != [(stamp,)]:
             return False
-        rows = {name: old.execute(f"SELECT * FROM {name}").fetchall() for name in _COPIED}
-    except sqlite3.Error:
+        for name, statement in _COPIED.items():
+            db.execute(statement)
+            db.execute(f"INSERT INTO main.{name} SELECT * FROM old.{name}")
+        db.commit()
+        return True
+    except sqlite3.Error:  # it is of another format, or damaged
+        db.rollback()
+        for name in _COPIED:
+            db.execute(f"DROP TABLE IF EXISTS main.{name}")
         return False
     finally:
-        old.close()
-    for name, statement in _COPIED.items():
-        db.execute(statement)
-        if rows[name]:
-            marks = ", ".join("?" * len(rows[name][0]))
-            db.executemany(f"INSERT INTO {name} VALUES ({marks})", rows[name])
-    return True
+        db.execute("DETACH old")
 
 
 def _write_branch_files(db: sqlite3.Connection, project: Project, before: Path | None) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from holdfast.core import files
 from holdfast.core.errors import NameRefused, StoreError
 from holdfast.core.names import inside
+from holdfast.core.reuse import for_same_arguments
 from holdfast.core.sync_folders import sync_directory
 
 # Every command that writes calls `recover`, so what only a swap needs is imported there.
@@ -107,6 +108,7 @@ def _exchange(one: Path, other: Path) -> bool:
 # Memory files are neither read nor written through links, which could lead anywhere.
 
 
+@for_same_arguments
 def checked(root: Path, path: Path) -> Path:
     """Returns the path if it is not a link and no link on the way leads out of the memory."""
     fix = "Move it away and put the file itself there"

@@ -20,6 +20,7 @@ from msgspec.structs import fields as struct_fields
 
 from holdfast.core import markdown_table
 from holdfast.core.patterns import lazy_regex
+from holdfast.core.reuse import for_same_object
 from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, OpenItem, Passage, Question
 
 T = TypeVar("T", bound=Struct)
@@ -170,23 +171,29 @@ class Form(Struct, Generic[T], frozen=True):
 
     def parse(self, line: str, known: Mapping[str, object] | None = None) -> T:
         """The value of a line. Raises ValueError with the reason if a field is invalid."""
-        if readable(line) != line:  # an escape is text; this is a byte that somebody's editor wrote
-            raise ValueError("it holds bytes that are no UTF-8")
-        values: dict[str, Any] = dict(known or {})
-        line = line.strip(markdown_table.BLANKS)
-        if source := _SOURCE.search(line):
-            line = line[: source.start()]
-            values["session"] = decode(source[1])
-        pieces = _splitter(self.fields).split(without_id(line))
-        values[self.lead] = decode(pieces[0])
-        by_key = {field.key: field for field in self.fields}
-        for key, cell in zip(pieces[1::2], pieces[2::2], strict=True):
-            values[by_key[key].name] = _read(by_key[key], cell.strip(markdown_table.BLANKS))
-        optional = _defaults(self.type)
-        missing = [f.key for f in self.fields if f.name not in values and f.name not in optional]
-        if missing:
-            raise ValueError(f"it does not say {missing[0]!r}")
-        return self.type(**values)
+        parsed: T = _parsed(self, line, tuple((known or {}).items()))
+        return parsed
+
+
+@for_same_object
+def _parsed(form: Form[Any], line: str, known: tuple[tuple[str, object], ...]) -> Any:
+    if readable(line) != line:  # an escape is text; this is a byte that somebody's editor wrote
+        raise ValueError("it holds bytes that are no UTF-8")
+    values: dict[str, Any] = dict(known)
+    line = line.strip(markdown_table.BLANKS)
+    if source := _SOURCE.search(line):
+        line = line[: source.start()]
+        values["session"] = decode(source[1])
+    pieces = _splitter(form.fields).split(without_id(line))
+    values[form.lead] = decode(pieces[0])
+    by_key = {field.key: field for field in form.fields}
+    for key, cell in zip(pieces[1::2], pieces[2::2], strict=True):
+        values[by_key[key].name] = _read(by_key[key], cell.strip(markdown_table.BLANKS))
+    optional = _defaults(form.type)  # type: ignore[arg-type]
+    missing = [f.key for f in form.fields if f.name not in values and f.name not in optional]
+    if missing:
+        raise ValueError(f"it does not say {missing[0]!r}")
+    return form.type(**values)
 
 
 def shown_id(item: object) -> str:

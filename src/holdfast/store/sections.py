@@ -157,7 +157,7 @@ def mark_of(line: str) -> str:
 
 def is_marker(line: str) -> bool:
     """Whether a line is a marker, intact or damaged."""
-    return _LIKE_A_MARKER.search(line) is not None
+    return "holdfast:" in line and _LIKE_A_MARKER.search(line) is not None
 
 
 def parse(text: str, where: str = "") -> Document:
