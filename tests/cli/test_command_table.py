@@ -76,7 +76,7 @@ def test_an_old_name_says_the_new_one_on_a_terminal_and_never_on_standard_output
     os.close(follower)
     said = os.read(leader, 4096).decode()
     os.close(leader)
-    assert "`fact` is now `holdfast note fact`" in said
+    assert "holdfast fact is now holdfast note fact." in said
     assert b"is now" not in done.stdout and done.returncode == 0
 
 

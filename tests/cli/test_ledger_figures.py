@@ -442,8 +442,8 @@ def test_figures_fit_a_terminal(repo: Path, holdfast: Holdfast, width: int) -> N
     for arguments in (
         ["ledger", "stats"],
         ["ledger", "report"],
-        ["recommend", "parser"],
-        ["similar", "parser"],
+        ["ledger", "recommend", "parser"],
+        ["ledger", "similar", "parser"],
     ):
         _, sent = on_terminal(arguments, repo, width)
         lines = re.sub(rb"\x1b\[[0-9;?]*[a-zA-Z]", b"", sent).decode().splitlines()

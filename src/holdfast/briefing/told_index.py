@@ -221,8 +221,11 @@ def _is_current(db: sqlite3.Connection) -> bool:
 
 
 def _create(path: Path) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute("BEGIN")
+    with closing(sqlite3.connect(path, timeout=30, isolation_level=None)) as db:
+        db.execute("BEGIN IMMEDIATE")
+        if _is_current(db):  # another process was first
+            db.execute("ROLLBACK")
+            return
         for statement in _SCHEMA.split(";"):
             db.execute(statement)
         languages = "\n".join(" ".join(sorted(listed)) for listed in OTHER_LANGUAGES.values())

@@ -15,7 +15,10 @@ from holdfast.views.ledger_figures import show_stats
 DESCRIPTION = (
     "Imports bundled sessions of two agents into a scratch project and shows what holdfast makes of them."
 )
-
+EXAMPLES = """examples:
+  holdfast demo
+  holdfast demo --keep ~/holdfast-demo    leave the project there, to look around in it
+"""
 
 OPTIONS = (
     option("--keep", type=Path, metavar="DIR", help="make the scratch project here and leave it there"),

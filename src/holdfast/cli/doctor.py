@@ -10,7 +10,11 @@ from holdfast.upkeep.doctor import examine, repair
 from holdfast.upkeep.memories import copied_here
 
 SIGNS = {"ok": "ok  ", "note": "note", "problem": "BAD "}
-
+EXAMPLES = """examples:
+  holdfast doctor                    everything; exit code 1 if something is a problem
+  holdfast doctor --fix --dry-run    what would be repaired
+  holdfast doctor --fix
+"""
 
 OPTIONS = (
     flag(

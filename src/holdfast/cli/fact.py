@@ -67,11 +67,12 @@ OPTIONS = (
     *limit("facts, the newest", "default: all"),
     flag("--json", "the result as JSON"),
 )
+DEFAULT_VERB = "add"
 VERBS = {
     "list": Verb("the facts of this project (the default)", of_verb(*OPTIONS)),
     "show": Verb("one fact with its evidence and what it was before", (_ID, _JSON)),
     "add": Verb(
-        "keep a fact; refused without evidence",
+        "keep a fact; refused without evidence (a text without a verb does the same)",
         (
             option("text", metavar="TEXT", help="the fact, in one sentence"),
             _EVIDENCE,

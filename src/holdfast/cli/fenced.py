@@ -17,7 +17,10 @@ from holdfast.terminal.options import Machine, Namespace, option
 READS = ("resume", "ledger", "lessons", "why")
 DESCRIPTION = f"""Runs one of {", ".join(READS)} and prints what it says as notes for an agent: data between two marks,
 which holdfast leaves out when it reads the session. The slash commands of plugins call it."""
-
+EXAMPLES = """examples:
+  holdfast fenced resume
+  holdfast fenced ledger -n 5
+"""
 
 OPTIONS = (option("words", nargs=argparse.REMAINDER, metavar="COMMAND …", help="with its own options"),)
 

@@ -25,7 +25,7 @@ EXAMPLES = """examples:
   holdfast handoff "Migrate the tests to the new client, then delete http_old.py"
   holdfast handoff - < notes.txt
   holdfast handoff --to codex         a limit is reached: go on in Codex
-  holdfast handoff --to codex --print the text alone, to look at or paste
+  holdfast handoff --to codex --print  the text alone, to look at or paste
   holdfast handoff --clear            what was handed over is done
   holdfast undo current.md            the last change was a mistake"""
 MOST_READ = 100_000

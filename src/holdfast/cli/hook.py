@@ -9,6 +9,9 @@ from holdfast.terminal.options import Machine, Namespace, option
 
 DESCRIPTION = """Answers one event of an agent's host: reads the event as JSON from standard input and prints what
 the host expects, or nothing. It always ends with exit code 0, so that no session is ever held up by it."""
+EXAMPLES = """examples:
+  echo '{"cwd": ".", "source": "startup"}' | holdfast hook claude-code SessionStart
+"""
 
 OPTIONS = (
     option("host", metavar="HOST", help="the agent, e.g. claude-code"),

@@ -10,7 +10,10 @@ from holdfast.terminal.options import Machine, Namespace, flag
 
 DESCRIPTION = """Brings the index of this project up to date. Searching does that by itself; this is for
 afterwards, and --rebuild for an index that you do not trust: it is derived, and gives the same answers again."""
-
+EXAMPLES = """examples:
+  holdfast index
+  holdfast index --rebuild
+"""
 
 OPTIONS = (
     flag("--rebuild", "delete it and make it anew"),

@@ -35,7 +35,7 @@ already is not done twice. holdfast agents uninstall --all undoes the wiring, to
 EXAMPLES = """examples:
   holdfast init                            look, ask once, do everything
   holdfast init --yes                      the same without a question
-  holdfast init --agents claude-code,codex only these two
+  holdfast init --agents claude-code,codex  only these two
   holdfast init --no-wire                  leave the agents' configuration alone
   holdfast init --dry-run --diff           only show what would change, line by line
   holdfast init --join                     in a copy or a moved repository: use the memory of the original

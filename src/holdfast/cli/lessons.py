@@ -36,8 +36,8 @@ Lessons that came with a repository count only after `lessons trust`. NAME may b
 EXAMPLES = """examples:
   holdfast lessons                          all lessons: yours, this project's, shared ones
   holdfast lessons review                   look through candidates: one key for each
-  holdfast lessons add testing --rule "run `make test`, never pytest itself" --fingerprint Makefile
-  holdfast lessons change testing --rule "run `make test` in api/"     these rules in the place of its rules
+  holdfast lessons add testing --rule "run make test, never pytest itself" --fingerprint Makefile
+  holdfast lessons change testing --rule "run make test in api/"     these rules in the place of its rules
   holdfast lessons share testing            let git track it in .holdfast/lessons/ (--undo takes it back)
   holdfast lessons stale                    what is skipped, and what has changed (refresh mends it)
   holdfast lessons extract --dry-run        what a configured model would be asked about the latest session

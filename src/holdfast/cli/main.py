@@ -202,9 +202,7 @@ def _main(words: list[str]) -> int:
     if set(words) <= {"--json"}:
         words = ["status", *words]
     if words[0] in OLD_NAMES and sys.stderr is not None and sys.stderr.isatty():
-        sys.stderr.write(
-            f"holdfast: `{words[0]}` is now `holdfast {OLD_NAMES[words[0]]}`. The old name works, too.\n"
-        )
+        sys.stderr.write(f"holdfast {words[0]} is now holdfast {OLD_NAMES[words[0]]}.\n")
     name, rest = resolve(words)
     if name in ("-h", "--help", "help"):
         sys.stdout.write(help_text(everything="--all" in rest))

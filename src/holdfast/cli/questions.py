@@ -7,6 +7,11 @@ from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, limit, newest
 from holdfast.views import memory as views
 
+EXAMPLES = """examples:
+  holdfast questions
+  holdfast questions --open -n 5
+"""
+
 OPTIONS = (
     flag("--open", "only questions that nobody has answered", group="which"),
     flag("--answered", "only answered questions, and those closed by hand", group="which"),

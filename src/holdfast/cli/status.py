@@ -12,7 +12,10 @@ from holdfast.views.ledger import as_json, day
 
 MOST_SHOWN = 3
 LONGEST = 110
-
+EXAMPLES = """examples:
+  holdfast
+  holdfast status --json
+"""
 
 OPTIONS = (flag("--json", "the status as JSON"),)
 

@@ -10,6 +10,11 @@ from holdfast.terminal.options import Machine, Namespace, flag
 DESCRIPTION = """Switches hooks off (or on again) in the current directory and everything below it.
 --capture is what is remembered of sessions, --inject what they are told; without either, both.
 For one session: HOLDFAST=off. For a pattern: exclude in ~/.holdfast/config.toml. CI=true means off."""
+EXAMPLES = """examples:
+  holdfast agents off             nothing is remembered or told here and below
+  holdfast agents off --inject    sessions are remembered, and told nothing
+  holdfast agents on
+"""
 
 OPTIONS = (
     flag("--capture", "only what is remembered"),
@@ -20,7 +25,7 @@ _STATE = {True: "on", False: "off"}
 
 
 def run(options: Namespace, machine: Machine) -> None:
-    project, on = machine.project(), options.command == "agents on"  # one module for the two commands
+    project, on = machine.project(), options.command.endswith("on")  # one module for the two commands
     both = options.capture == options.inject
     after = switch(
         project,

@@ -29,7 +29,7 @@ that content, by its hash."""
 EXAMPLES = """examples:
   holdfast trust                 what waits here
   holdfast trust 1f4a9c02        look into an archive, and take it in
-  holdfast trust 1f4a9c02 --drop remove an archive that waits
+  holdfast trust 1f4a9c02 --drop  remove an archive that waits
   holdfast trust go-generate     a lesson that came with the repository
   holdfast trust D-k3f9ab        a decision that came with the repository
 """

@@ -21,7 +21,12 @@ DESCRIPTION = """Takes holdfast's hooks out of an agent's configuration. A file 
 what it was before, to the byte; from any other only our entries are removed. Memory stays where it is, unless you
 say --purge: then this project's memory goes too, after a backup in ~/.holdfast/backups that holdfast restore takes
 in again. A ledger that is shared in git stays."""
-
+EXAMPLES = """examples:
+  holdfast agents uninstall claude-code --dry-run   only show what would change
+  holdfast agents uninstall claude-code             hooks and tools out of Claude Code's files
+  holdfast agents uninstall --all                   out of every agent's; the memory stays
+  holdfast agents uninstall --all --purge           and remove this project's memory, after a backup
+"""
 
 OPTIONS = (
     option("agent", nargs="?", metavar="AGENT", help=f"one of: {', '.join(HOSTS)}"),

@@ -15,7 +15,10 @@ from holdfast.views.ledger import day
 
 DESCRIPTION = """Shows exactly what holdfast put into a session: the lines, their tokens and the reason of each,
 or why there was nothing. SESSION is an id, the beginning of one, or `last`."""
-
+EXAMPLES = """examples:
+  holdfast why             the newest session that was told something
+  holdfast why 847ff7d2    one session, by its id or the beginning of it
+"""
 
 OPTIONS = (
     option("session", nargs="?", default="last", metavar="SESSION", help="default: last"),

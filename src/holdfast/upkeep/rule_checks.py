@@ -187,7 +187,7 @@ def _settle(one: PlacedRule, other: PlacedRule) -> str:
     ours = [rule for rule in (one, other) if rule.id]
     if not ours:
         return "Keep the one that holds, and delete the other."
-    verb = {"F": "fact retire", "D": "decide retire"}.get(ours[0].id[:1])
+    verb = {"F": "note fact retire", "D": "note decision retire"}.get(ours[0].id[:1])
     command = f"holdfast {verb} {ours[0].id}" if verb else f"holdfast lessons rm {ours[0].id}"
     rest = other if ours[0] is one else one
     return f"If {ours[0].place} no longer holds: {command}. Otherwise change {rest.place}."
