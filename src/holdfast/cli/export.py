@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast import __version__
+from holdfast.core.errors import UsageError
 from holdfast.flows.portability import export
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, option
@@ -14,10 +15,13 @@ EXAMPLES = """examples:
   holdfast export                    holdfast-<project>-<day>.tar.gz in this directory
   holdfast export ~/backups          the same name in another folder
   holdfast export shop.tar.gz --force
+  holdfast export --agents-md        commands, rules and decisions that hold, into AGENTS.md
 """
 
 
 OPTIONS = (
+    flag("--agents-md", "write a short section into AGENTS.md (or FILE) instead, after a diff and a yes"),
+    flag("--yes", "with --agents-md: do not ask"),
     option(
         "file",
         nargs="?",
@@ -31,6 +35,12 @@ OPTIONS = (
 
 
 def run(options: Namespace, machine: Machine) -> None:
+    if options.agents_md:
+        from holdfast.cli.export_agents_md import run_section
+
+        return run_section(options, machine)
+    if options.yes:
+        raise UsageError("--yes goes with --agents-md: an archive needs no answer", fix="holdfast export")
     done = export(
         machine, machine.project(), options.file, __version__, force=options.force, dry_run=options.dry_run
     )

@@ -22,6 +22,7 @@ EXAMPLES = """examples:
   holdfast import                               this project's sessions, of every agent
   holdfast import --agent codex                 only Codex's
   holdfast import ~/.claude/projects/-my-repo   a folder or a file by name
+  holdfast import --memories                    what CLAUDE.md, AGENTS.md, agents' notes, basic-memory say
   holdfast import --all                         every project's sessions, each into its own ledger
 """
 MOST_WARNINGS = 20
@@ -32,12 +33,25 @@ OPTIONS = (
     option("--agent", help="only this agent's transcripts, e.g. claude-code or codex"),
     flag("--all", "the sessions of every project on this machine"),
     flag("--from-kept", "rebuild everything from the transcripts that were kept"),
+    flag(
+        "--memories",
+        "take in what agents' own notes, rules files, basic-memory and claude-mem say; shown first, and asked",
+    ),
+    flag("--yes", "with --memories: take all of it without a question"),
     flag("--json", "the report as JSON"),
     option("-q", "--quiet", action="store_true", help="no progress bar"),
 )
 
 
 def run(options: Namespace, machine: Machine) -> None:
+    if options.memories:
+        from holdfast.cli import import_memories
+
+        if options.all or options.paths or options.agent or options.from_kept:
+            raise UsageError("--memories goes alone", fix="holdfast import --memories")
+        return import_memories.run_memories(options, machine)
+    if options.yes:
+        raise UsageError("--yes goes with --memories: sessions need no answer", fix="holdfast import")
     if options.all and options.paths:
         raise UsageError("--all takes no PATH", fix="Name files, or say --all")
     if options.from_kept and (options.all or options.paths or options.agent):

@@ -245,6 +245,10 @@ def _told(
     session, agent = call.text("session_id"), call.text("agent_id")
     heard = trace.heard(found.memory, session, agent=agent)
     new = [line for line in lines if line[0] not in heard]
+    if new and os.path.exists(os.path.join(found.memory, "imported.json")):
+        from holdfast.hooks.own_reading import unread
+
+        new = unread(new, found.memory, call.host)
     room = max(0, min(most, MOST_TOKENS - trace.spent(found.memory, session)))
     fitted, _ = fitting(new, room) if new else ([], 0)
     if fitted and not is_first(fitted, call, found):

@@ -86,6 +86,7 @@ def choose(
     cwd: str = "",
     memory: str = "",
     as_of: float | None = None,
+    own: Collection[str] = (),
 ) -> Answered:
     """The lines for a prompt. `root` is the checkout in which files must exist; None without a checkout. `cwd` is the
     agent's directory in it, if known.
@@ -93,7 +94,8 @@ def choose(
     Facts are those of `project`, one of the repository's projects; '' if it has only one.
 
     `earlier` are the words of the session's prompts so far; None: the captured ones. `branch` is checked out.
-    `memory` is the folder of the memory: what was decided is told from there, as of a moment (None: now).
+    `memory` is the folder of the memory: what was decided is told from there, as of a moment (None: now). `own` are
+    ids of statements that the host reads in a file of its own.
     """
     text = prompt[:MOST_PROMPT].strip()
     if not text:
@@ -107,7 +109,9 @@ def choose(
     offers, nothing_beside = _offers(db, text, session, heard, root, earlier, branch, cwd, kind)
     # Statements and lessons may fill any budget, and would leave none to files and commands.
     reserved = budget // 4 if offers is not None and offers.any else 0
-    statements, nothing = _statements(memory, text, heard, budget - reserved, project, branch, as_of)
+    statements, nothing = _statements(
+        memory, text, {*_ids(heard.lines), *own}, heard.prompted, budget - reserved, project, branch, as_of
+    )
     budget -= sum(count_tokens(line) for line, _ in statements)
     learned = _learned(db, text, heard, root, budget - reserved, project, kind)
     budget -= learned.tokens
@@ -120,7 +124,14 @@ def choose(
 
 
 def _statements(
-    memory: str, text: str, heard: Heard, budget: int, project: str, branch: str, as_of: float | None
+    memory: str,
+    text: str,
+    heard: Collection[str],
+    prompted: bool,
+    budget: int,
+    project: str,
+    branch: str,
+    as_of: float | None,
 ) -> tuple[Lines, str]:
     """What was decided and found about the subject of the prompt, whatever its class; '' or why there is nothing."""
     if not memory:
@@ -134,8 +145,8 @@ def _statements(
         return [], ""
     try:
         telling = Telling(told, text, branch, project, time.time() if as_of is None else as_of)
-        floor = LATER_FLOOR if heard.prompted else FLOOR
-        lines, nothing = telling.told(budget, _ids(heard.lines), MOST_LINES, floor)
+        floor = LATER_FLOOR if prompted else FLOOR
+        lines, nothing = telling.told(budget, heard, MOST_LINES, floor)
         return [(line.text, line.reason) for line in lines], nothing
     finally:
         told.close()

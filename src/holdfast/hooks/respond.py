@@ -189,6 +189,10 @@ def _start(prepared: Prepared, call: Call, found: Place, reason: str) -> bytes:
     if lines is not context.lines:
         fitted, dropped = fitting(lines, most)
         context = Told(fitted, context.nothing, context.left_out + dropped)
+    if context.lines and _own(call, found):
+        from holdfast.hooks.own_reading import unread
+
+        context = Told(unread(context.lines, found.memory, call.host), context.nothing, context.left_out)
     if sum(len(line) for line, _ in context.lines) > MOST_CONTEXT:
         context = Told([], "the digest is too long")
     rest: dict[str, object] = {"left_out": context.left_out} if context.left_out else {}
@@ -255,6 +259,7 @@ def _prompt(prepared: Prepared, call: Call, found: Place, stale: bool) -> tuple[
             cwd=cwd,
             memory=found.memory,
             as_of=call.now,
+            own=_own(call, found),
         )
     rest |= {"class": answer.kind, **({"files": answer.files} if answer.files else {})}
     rest |= {"left_out": answer.left_out} if answer.left_out else {}
@@ -275,6 +280,15 @@ def _remembered(
     except Exception as error:  # the prompt continues
         _fail(found, call, error)
         return answer, False
+
+
+def _own(call: Call, found: Place) -> set[str]:
+    """The ids of what the host reads by itself; nothing is imported where nothing was taken from its files."""
+    if not os.path.exists(os.path.join(found.memory, "imported.json")):
+        return set()
+    from holdfast.hooks.own_reading import read_by
+
+    return read_by(found.memory, call.host)
 
 
 def _after_compaction(

@@ -28,8 +28,20 @@ from holdfast.store.project import Project
 
 OWNERS = {"laptop": "ana", "desktop": "ana", "ben": "ben", "cleo": "cleo", "dan": "dan"}
 _EVENTS = frozenset(
-    "open os.rename os.remove os.mkdir os.chmod os.truncate sqlite3.connect os.listdir os.scandir subprocess.Popen "
-    "shutil.copyfile fcntl.flock".split()
+    [
+        "open",
+        "os.rename",
+        "os.remove",
+        "os.mkdir",
+        "os.chmod",
+        "os.truncate",
+        "sqlite3.connect",
+        "os.listdir",
+        "os.scandir",
+        "subprocess.Popen",
+        "shutil.copyfile",
+        "fcntl.flock",
+    ]
 )
 _MOST_S = 120.0
 
