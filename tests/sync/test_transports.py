@@ -27,6 +27,8 @@ pytestmark = pytest.mark.promise("T5")
 def target(request: pytest.FixtureRequest, home: Path, tmp_path: Path) -> Iterator[Target]:
     if request.param == "ssh, sshd" and not find_sshd():
         pytest.skip("there is no sshd: scripts/install_sshd.sh")
+    if request.param == "postgres" and "files_target" in request.fixturenames:
+        pytest.skip("its packs are no files")
     with TARGETS[request.param](tmp_path) as opened:
         yield opened
 

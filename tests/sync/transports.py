@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.postgres.server import running_server, set_up
 from tests.sync.sshd import running_sshd, stub_ssh, user_name
 
 from holdfast.store.machine import Machine
@@ -105,6 +106,14 @@ def git_target(tmp_path: Path) -> Iterator[Target]:
     yield Target("git", {}, _cloned(tmp_path, remote.as_uri()), None, remove)
 
 
+@contextmanager
+def postgres_target(tmp_path: Path) -> Iterator[Target]:
+    with running_server(tmp_path / "pgdata") as server:
+        set_up(server)
+        server.sql("SELECT holdfast.add_project(%s, 'ana')", PROJECT)
+        yield Target(server.address("ana"), {}, _plain(tmp_path), None, server.stop)
+
+
 def _plain(tmp_path: Path) -> Callable[[str], Project]:
     return lambda name: project_at(tmp_path / name)
 
@@ -120,4 +129,10 @@ def _cloned(tmp_path: Path, url: str) -> Callable[[str], Project]:
     return project
 
 
-TARGETS = {"folder": folder_target, "ssh, stub": stub_target, "ssh, sshd": sshd_target, "git": git_target}
+TARGETS = {
+    "folder": folder_target,
+    "ssh, stub": stub_target,
+    "ssh, sshd": sshd_target,
+    "git": git_target,
+    "postgres": postgres_target,
+}

@@ -13,10 +13,14 @@ from holdfast.store.project import Project
 from holdfast.sync.folder import Folder
 from holdfast.sync.git_refs import GitRefs
 from holdfast.sync.git_remote import remote_of
+from holdfast.sync.postgres import Postgres
 from holdfast.sync.ssh import Ssh
 from holdfast.sync.transport import Transport
 
-FORMS = "a folder (/path, ~/path, ./path), ssh://[USER@]HOST[:PORT]/PATH, USER@HOST:PATH, git or git:REMOTE"
+FORMS = (
+    "a folder (/path, ~/path, ./path), ssh://[USER@]HOST[:PORT]/PATH, USER@HOST:PATH, git, git:REMOTE "
+    "or postgres://[USER@]HOST[:PORT]/DATABASE"
+)
 _PROJECT = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 _SCP = re.compile(r"((?:[^@/\s]+@)?(?:[A-Za-z0-9._-]{2,}|\[[0-9A-Fa-f:.%]+\])):(.+)")
@@ -106,6 +110,10 @@ def _git(machine: Machine, project: Project, remote: str, project_id: str, may_a
     return GitRefs(project, remote_of(project.root, remote), project_id, machine.env, may_ask=may_ask)
 
 
+def _postgres(machine: Machine, project: Project, target: str, project_id: str, may_ask: bool) -> Transport:
+    return Postgres(target, project_id)
+
+
 def _masked(target: str) -> str:
     """An address without the password that should not be in it."""
     return re.sub(r"(://[^/:@]*:)[^/]*@", r"\1…@", target)
@@ -114,4 +122,6 @@ def _masked(target: str) -> str:
 _SCHEMES: dict[str, Callable[[Machine, Project, str, str, bool], Transport]] = {
     "file": _file,
     "ssh": _ssh_address,
+    "postgres": _postgres,
+    "postgresql": _postgres,
 }

@@ -1,0 +1,106 @@
+"""Connections to the team's server, and its errors as one line each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.guard.hidden_text import visible
+from holdfast.postgres.address import Address
+
+if TYPE_CHECKING:
+    from psycopg import Connection, Error
+
+    Session = Connection[tuple[object, ...]]
+
+OLDEST_SERVER = 15
+_CONNECT_S = 10
+_STATEMENT_MS = 120_000
+_LONGEST = 200
+_LATER = "What is here waits; run the command again later"
+_SPACE = "Free some space on the server; what is here waits until then"
+
+# By SQLSTATE, or by the words of an error that never reached the server: what is wrong, and what to do.
+_STATES = {
+    "28P01": ("the password is wrong or missing", "Put it into ~/.pgpass, or name that file in PGPASSFILE"),
+    "28000": ("it does not let you in", "Ask who runs the server for a login, and for TLS if it demands that"),
+    "3D000": ("there is no such database", "Check the address"),
+    "3F000": ("holdfast was not set up in this database", "Its administrator runs holdfast postgres setup once"),
+    "42P01": ("holdfast was not set up in this database", "Its administrator runs holdfast postgres setup once"),
+    "42883": ("holdfast was not set up in this database", "Its administrator runs holdfast postgres setup once"),
+    "42501": ("permission denied", "Ask an owner of the project to make you a member: holdfast postgres member"),
+    "53100": ("the server's disk is full", _SPACE),
+    "53200": ("the server is out of memory", _LATER),
+    "53300": ("the server has no free connection", _LATER),
+    "57014": ("the server took too long", _LATER),
+    "57P01": ("the server was shut down", _LATER),
+    "57P03": ("the server is starting up or shutting down", _LATER),
+    "25006": ("this server is a read replica", "Name the primary server"),
+    "0A000": ("an extension is missing on the server", "Install pgvector 0.8 or newer there, then run setup again"),
+    "58P01": ("an extension is missing on the server", "Install pgvector 0.8 or newer there, then run setup again"),
+}  # fmt: skip
+_WORDS = (
+    (r"server does not support SSL|SSL was required|no encryption", "the server offers no TLS",
+     "Turn TLS on there; without it holdfast connects to this machine only"),
+    (r"certificate|root\.crt|SSL error", "the server's certificate cannot be trusted",
+     "Name its authority with ?sslrootcert=FILE, or system for those of this machine"),
+    (r"no password supplied", "the password is wrong or missing",
+     "Put it into ~/.pgpass, or name that file in PGPASSFILE"),
+    (r"could not translate host name|Name or service not known|resolve", "no host of this name is found",
+     "Check the name and the network"),
+    (r"timeout|timed out", "the server does not answer", _LATER),
+    (r"Connection refused|No such file or directory|No route|unreachable", "the server cannot be reached", _LATER),
+    (r"closed the connection|connection is closed|connection is lost|terminat|reset|EOF|bad connection|not connected",
+     "the connection was cut", "Nothing is lost; run the command again"),
+)  # fmt: skip
+
+
+class ServerError(HoldfastError):
+    """The team's server cannot be reached, refuses, or is not set up. What is here is unchanged."""
+
+    code = "server"
+
+
+def driver_missing() -> UsageError:
+    return UsageError(
+        "PostgreSQL needs psycopg, which is not installed", fix="Run pip install 'holdfast[postgres]'"
+    )
+
+
+@contextmanager
+def connected(address: Address) -> Iterator[Session]:
+    """A session, each statement of which is a transaction of its own; errors are ServerErrors."""
+    try:
+        import psycopg
+    except ImportError as error:
+        raise driver_missing() from error
+    try:
+        with psycopg.connect(
+            **address.options,  # type: ignore[arg-type]
+            connect_timeout=_CONNECT_S,
+            application_name="holdfast",
+            autocommit=True,
+            keepalives_idle=30,
+        ) as session:
+            # The schema of the extension must be found, and none of ours may be shadowed.
+            session.execute("SET search_path = pg_catalog, holdfast, public, pg_temp")
+            session.execute(f"SET statement_timeout = {_STATEMENT_MS}")
+            yield session
+    except psycopg.Error as error:
+        raise explained(error, address.shown) from error
+
+
+def explained(error: Error, where: str) -> ServerError:
+    """One line for what the driver or the server says."""
+    said = visible(" ".join(str(error).split()))
+    said = said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
+    if error.sqlstate in _STATES:
+        problem, fix = _STATES[error.sqlstate]
+        return ServerError(f"{problem} ({said})", where=where, fix=fix)
+    for pattern, problem, fix in _WORDS:
+        if re.search(pattern, said, re.IGNORECASE):
+            return ServerError(f"{problem} ({said})", where=where, fix=fix)
+    return ServerError(f"the server refuses: {said}", where=where, fix=_LATER)

@@ -1,0 +1,260 @@
+"""What another member's plain SQL session can do: nothing of a project without access is seen, changed or guessed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from hashlib import sha256
+
+import psycopg
+import pytest
+from tests.postgres.server import Server
+from tests.sync.transports import some_packs
+
+from holdfast.sync.postgres import Postgres
+from holdfast.sync.transport import SyncError
+
+pytestmark = pytest.mark.promise("T2")
+
+ANA, BEN, DAN = "aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb", "dddddddddddddddd"
+SECRET = b"the vault opens with xyzzy"
+
+
+@pytest.fixture(scope="module")
+def filled(server: Server) -> Server:
+    Postgres(server.address("ana"), "shop").publish(f"{ANA}/m1", some_packs("a", "b"))
+    Postgres(server.address("ben"), "shop").publish(f"{BEN}/m2", some_packs("c"))
+    name = sha256(SECRET).hexdigest()[:40]
+    Postgres(server.address("dan"), "vault").publish(f"{DAN}/m3", {name: SECRET})
+    for login, project, author, body in (
+        ("ana", "shop", ANA, "the export client makes five attempts"),
+        ("dan", "vault", DAN, SECRET.decode()),
+    ):
+        server.sql(
+            "INSERT INTO holdfast.statement (project, author, id, kind, body, meaning) "
+            "VALUES (%s, %s, 'D-1', 'decision', %s, array_fill(0.5, ARRAY[384])::vector(384)::halfvec(384))",
+            project, author, body, login=login,
+        )  # fmt: skip
+    server.sql("ANALYZE")
+    return server
+
+
+@pytest.fixture
+def unchanged(filled: Server) -> Iterator[Server]:
+    """What an attack must leave as it is, in both projects."""
+
+    def everything() -> list[object]:
+        tables = ("project", "member", "author", "pack", "statement")
+        return [sorted(map(repr, filled.sql(f"SELECT * FROM holdfast.{table}"))) for table in tables]
+
+    before = everything()
+    yield filled
+    assert everything() == before
+
+
+SEES = [
+    "SELECT * FROM holdfast.pack",
+    "SELECT * FROM holdfast.statement",
+    "SELECT * FROM holdfast.pack WHERE project = 'vault'",
+    "SELECT * FROM holdfast.project",
+    "SELECT * FROM holdfast.member",
+    "SELECT * FROM holdfast.author",
+    "SELECT count(*) FROM holdfast.pack WHERE project = 'vault' HAVING count(*) > 0",
+    "TABLE holdfast.pack_0 UNION ALL TABLE holdfast.pack_1 UNION ALL TABLE holdfast.pack_2",
+    "SELECT tableoid::regclass, * FROM ONLY holdfast.pack",
+    "SELECT * FROM pg_catalog.pg_stats WHERE schemaname = 'holdfast'",
+    "SELECT * FROM pg_catalog.pg_statistic",
+    "SELECT query FROM pg_catalog.pg_stat_activity WHERE usename = 'dan'",
+    "SELECT holdfast.readable() || holdfast.writable() || holdfast.owned()",
+    "SELECT 1 WHERE holdfast.is_mine('vault', 'dddddddddddddddd')",
+    "SELECT 1 WHERE holdfast.claim('vault', 'eeeeeeeeeeeeeeee')",
+    "SELECT a.* FROM holdfast.pack p RIGHT JOIN holdfast.author a ON a.project = 'vault'",
+    "SELECT body FROM holdfast.statement ORDER BY meaning <=> array_fill(0.5, ARRAY[384])::halfvec(384) LIMIT 10",
+    "SELECT body FROM holdfast.statement WHERE words @@ 'xyzzy'::tsquery",
+    "SELECT * FROM ts_stat('SELECT words FROM holdfast.statement')",
+    "WITH a AS MATERIALIZED (SELECT * FROM holdfast.pack) SELECT * FROM a",
+    "DELETE FROM holdfast.pack WHERE project = 'vault' RETURNING *",
+    "COPY (SELECT * FROM holdfast.pack) TO STDOUT",
+    "COPY holdfast.pack_3 TO STDOUT",
+]
+CHANGES = [
+    "UPDATE holdfast.pack SET data = ''",
+    "UPDATE holdfast.pack SET project = 'shop' WHERE project = 'vault'",
+    "UPDATE holdfast.statement SET project = 'vault'",
+    "UPDATE holdfast.statement SET body = 'changed' WHERE project = 'vault'",
+    "TRUNCATE holdfast.pack",
+    "DROP TABLE holdfast.pack",
+    "ALTER TABLE holdfast.pack DISABLE ROW LEVEL SECURITY",
+    "ALTER TABLE holdfast.pack OWNER TO ben",
+    "CREATE POLICY mine ON holdfast.pack USING (true)",
+    "CREATE TABLE holdfast.mine (a int)",
+    "CREATE FUNCTION holdfast.readable() RETURNS text[] LANGUAGE sql AS $$ SELECT ARRAY['vault'] $$",
+    "INSERT INTO holdfast.member VALUES ('vault', 'ben', 'owner')",
+    "INSERT INTO holdfast.project VALUES ('mine')",
+    "INSERT INTO holdfast.author VALUES ('vault', 'eeeeeeeeeeeeeeee', 'ben')",
+    "SELECT holdfast.set_member('vault', 'ben', 'reader')",
+    "SELECT holdfast.set_member('shop', 'ben', 'owner')",
+    "SELECT holdfast.add_project('vault', 'ben')",
+    "SET ROLE dan",
+    "SET SESSION AUTHORIZATION dan",
+    "SET ROLE postgres",
+    "INSERT INTO holdfast.migration VALUES (99, 'x', 'x', 99)",
+    "INSERT INTO holdfast.pack_3 SELECT * FROM holdfast.pack",
+    "DELETE FROM holdfast.pack WHERE author = 'aaaaaaaaaaaaaaaa'",
+    "DELETE FROM holdfast.statement WHERE author = 'aaaaaaaaaaaaaaaa'",
+    "GRANT SELECT ON holdfast.pack TO PUBLIC",
+    "CREATE RULE r AS ON INSERT TO holdfast.pack DO ALSO NOTHING",
+    "CREATE TRIGGER t BEFORE INSERT ON holdfast.pack FOR EACH ROW EXECUTE FUNCTION tsvector_update_trigger()",
+    "LOCK TABLE holdfast.member IN ACCESS EXCLUSIVE MODE",
+]
+
+
+@pytest.mark.parametrize("login", ["ben", "cleo"])
+@pytest.mark.parametrize("attack", SEES + CHANGES)
+def test_plain_sql_sees_and_changes_nothing_of_others(unchanged: Server, login: str, attack: str) -> None:
+    try:
+        seen = repr(unchanged.sql(attack, login=login))
+    except psycopg.Error as error:
+        seen = str(error)
+    if attack in SEES:
+        assert "vault" not in seen.replace("'vault'", "") and "xyzzy" not in seen and DAN not in seen
+        assert SECRET.hex() not in seen
+
+
+@pytest.mark.parametrize("login", ["ben", "cleo"])
+def test_a_function_of_ones_own_sees_no_row_before_the_policy(unchanged: Server, login: str) -> None:
+    notices: list[str] = []
+    with psycopg.connect(
+        host=str(unchanged.socket), port=unchanged.port, user=login, dbname="team", autocommit=True
+    ) as session:
+        session.add_notice_handler(lambda notice: notices.append(str(notice.message_primary)))
+        session.execute(
+            "CREATE FUNCTION pg_temp.leak(value text) RETURNS boolean LANGUAGE plpgsql COST 0.0000001 AS "
+            "$$ BEGIN RAISE NOTICE 'seen %', value; RETURN true; END $$"
+        )
+        for table, column in (
+            ("pack", "project"),
+            ("statement", "body"),
+            ("member", "login"),
+            ("author", "author"),
+        ):
+            session.execute(f"SELECT * FROM holdfast.{table} WHERE pg_temp.leak({column}::text)".encode())
+            session.execute(b"DELETE FROM holdfast.pack WHERE pg_temp.leak(project) AND false")
+        session.execute(
+            "CREATE VIEW pg_temp.all_of_it AS SELECT * FROM holdfast.statement WHERE pg_temp.leak(body)"
+        )
+        session.execute("SELECT * FROM pg_temp.all_of_it")
+    assert notices, "the function was called"
+    assert not [
+        notice
+        for notice in notices
+        if "vault" in notice or "xyzzy" in notice or DAN in notice or "dan" in notice
+    ]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "1 / (CASE WHEN project = 'vault' THEN 0 ELSE 1 END) = 1",
+        "body::int = 1 AND project = 'vault'",
+        "('{' || body)::json IS NULL",
+    ],
+)
+def test_an_error_message_quotes_nothing_of_others(unchanged: Server, condition: str) -> None:
+    try:
+        unchanged.sql(f"SELECT count(*) FROM holdfast.statement WHERE {condition}", login="ben")
+    except psycopg.Error as error:
+        assert "xyzzy" not in str(error) and "division" not in str(error)
+
+
+def test_explain_estimates_the_same_for_a_project_that_is_there_and_one_that_is_not(
+    unchanged: Server,
+) -> None:
+    def plan(condition: str, table: str) -> str:
+        lines = unchanged.sql(f"EXPLAIN SELECT * FROM holdfast.{table} WHERE {condition}", login="ben")
+        return re.sub(r"(pack|statement)_\d|'[^']*'", "", repr(lines))
+
+    for table in ("pack", "statement"):
+        for there, not_there in (
+            ("project = 'vault'", "project = 'other'"),
+            ("author = 'dddddddddddddddd'", "author = 'dddddddddddddddc'"),
+            ("project BETWEEN 'u' AND 'w'", "project BETWEEN 'j' AND 'l'"),
+        ):
+            assert plan(there, table) == plan(not_there, table)
+    assert plan("body LIKE 'the vault%'", "statement") == plan("body LIKE 'xyz never%'", "statement")
+    for table, column in (("project", "id"), ("member", "login"), ("author", "login")):
+        assert plan(f"{column} = 'dan'", table) == plan(f"{column} = 'eve'", table)
+
+
+def test_the_same_answer_for_a_project_of_others_and_for_none(unchanged: Server) -> None:
+    answers = set()
+    for project in ("vault", "nothing-there"):
+        for statement in (
+            f"SELECT holdfast.set_member('{project}', 'ben', 'owner')",
+            f"INSERT INTO holdfast.pack (project, author, machine, name, data) VALUES ('{project}', '{DAN}', 'm3', '{'0' * 40}', '')",
+        ):
+            with pytest.raises(psycopg.Error) as caught:
+                unchanged.sql(statement, login="ben")
+            answers.add((statement.partition("(")[0], str(caught.value).replace(project, "")))
+        with pytest.raises(SyncError) as refused:
+            Postgres(unchanged.address("ben"), project).packs()
+        answers.add(("packs", refused.value.line().replace(project, "")))
+    assert len(answers) == 3
+
+
+def test_a_member_publishes_under_no_other_name(unchanged: Server) -> None:
+    with pytest.raises(SyncError, match="you may not write"):
+        Postgres(unchanged.address("ben"), "shop").publish(f"{ANA}/m1", some_packs("forged"))
+
+
+def test_a_reader_reads_and_writes_nothing(unchanged: Server) -> None:
+    transport = Postgres(unchanged.address("cleo"), "shop")
+    assert len(transport.packs()) == 3
+    with pytest.raises(SyncError, match="you may not write"):
+        transport.publish("cccccccccccccccc/m9", some_packs("mine"))
+
+
+def test_bytes_that_are_not_what_their_name_says_are_refused_by_the_server(unchanged: Server) -> None:
+    with pytest.raises(psycopg.errors.CheckViolation):
+        unchanged.sql(
+            "INSERT INTO holdfast.pack (project, author, machine, name, data) VALUES ('shop', %s, 'm2', %s, 'x')",
+            BEN, "0" * 40, login="ben",
+        )  # fmt: skip
+
+
+def test_a_login_without_the_role_sees_nothing_at_all(unchanged: Server) -> None:
+    unchanged.sql("CREATE ROLE eve LOGIN")
+    for table in ("pack", "statement", "member", "project", "author", "migration"):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            unchanged.sql(f"SELECT * FROM holdfast.{table}", login="eve")
+
+
+def test_removing_a_member_ends_an_open_session_with_a_prepared_statement_and_an_open_cursor(
+    server: Server,
+) -> None:
+    server.sql("CREATE ROLE fay LOGIN IN ROLE holdfast_member")
+    server.sql("SELECT holdfast.set_member('shop', 'fay', 'member')", login="ana")
+    Postgres(server.address("fay"), "shop").publish("ffffffffffffffff/m1", some_packs("fay"))
+    with psycopg.connect(
+        host=str(server.socket), port=server.port, user="fay", dbname="team", autocommit=True
+    ) as session:
+        count = "SELECT count(*) FROM holdfast.pack"
+        session.execute("PREPARE mine AS SELECT count(*) FROM holdfast.pack")
+        before = session.execute("EXECUTE mine").fetchall()
+        assert before == session.execute(count, prepare=True).fetchall() != [(0,)]
+        server.sql("SELECT holdfast.set_member('shop', 'fay', NULL)", login="ana")
+        assert session.execute("EXECUTE mine").fetchall() == [(0,)]
+        assert session.execute(count, prepare=True).fetchall() == [(0,)]
+    with pytest.raises(SyncError, match="no member"):
+        Postgres(server.address("fay"), "shop").publish("ffffffffffffffff/m1", some_packs("late"))
+    Postgres(server.address("ana"), "shop").publish(f"{ANA}/m1", {}, drop=())
+    server.sql("DELETE FROM holdfast.pack WHERE author = 'ffffffffffffffff'", login="ana")
+    assert server.sql("SELECT count(*) FROM holdfast.pack WHERE author = 'ffffffffffffffff'") == [(0,)], (
+        "an owner may"
+    )
+
+
+def test_a_project_keeps_an_owner(server: Server) -> None:
+    for role in (None, "reader"):
+        with pytest.raises(psycopg.Error, match="needs an owner"):
+            server.sql("SELECT holdfast.set_member('shop', 'ana', %s)", role, login="ana")
