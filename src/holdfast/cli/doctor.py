@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.core.errors import CopiedProject
+from holdfast.sync.health import check_sync
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag
 from holdfast.upkeep.clock_checks import clamped_rows
@@ -30,7 +31,7 @@ OPTIONS = (
 def run(options: Namespace, machine: Machine) -> int:
     project = copied_here(machine) or machine.project()
     fixes = repair(machine, project, dry_run=options.dry_run) if options.fix else []
-    findings = examine(machine, project)
+    findings = examine(machine, project, {"sync": check_sync})
     problems = [finding for finding in findings if finding.level == "problem"]
     if options.json:
         clamped = [] if isinstance(project, CopiedProject) else clamped_rows(machine, project)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from holdfast.flows import forget as app
+from holdfast.sync.health import copies_elsewhere
 from holdfast.terminal import output
 from holdfast.terminal.consent import agreed
 from holdfast.terminal.options import Machine, Namespace, flag, option
@@ -52,6 +55,7 @@ def run(options: Namespace, machine: Machine) -> int:
                 output.line("Nothing was changed.")
                 return 1
         report = app.forget(machine, project, wanted)
+    report = replace(report, beyond=(*report.beyond, *copies_elsewhere(project)))
     output.answer(
         options, _as_json(report, dry_run=options.dry_run), lambda: _show(report, dry_run=options.dry_run)
     )

@@ -6,6 +6,7 @@ from holdfast.flows.questions import read_questions
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, limit, newest
 from holdfast.views import memory as views
+from holdfast.views.conflicts import conflict_as_question, conflicts_here, label
 
 EXAMPLES = """examples:
   holdfast questions
@@ -30,11 +31,15 @@ def run(options: Namespace, machine: Machine) -> None:
     ]
     chosen = newest(wanted, options.limit, lambda question: question.at)
     questions = sorted(chosen, key=lambda question: not question.open)
+    conflicts = [] if options.answered else conflicts_here(machine.project())
     which = " open" if options.open else " answered" if options.answered else ""
-    output.answer(
-        options,
-        views.with_origins(machine, [views.question_as_json(question) for question in questions]),
-        views.questions_table(questions)
-        if questions
-        else f"No{which} questions. holdfast ask TEXT asks one.",
-    )
+    if options.json:
+        asked = views.with_origins(machine, [views.question_as_json(question) for question in questions])
+        output.show_json([*map(conflict_as_question, conflicts), *asked])
+        return
+    for conflict in conflicts:
+        output.line(f"{conflict.name}  {label(conflict)}: holdfast sync --conflicts", under=10)
+    if questions:
+        output.show(views.questions_table(questions))
+    elif not conflicts:
+        output.line(f"No{which} questions. holdfast ask TEXT asks one.")

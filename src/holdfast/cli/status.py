@@ -8,6 +8,7 @@ from holdfast.flows.status import Status, status_of
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag
 from holdfast.terminal.output import dollars, place, plural, short_model
+from holdfast.views.conflicts import conflicts_here
 from holdfast.views.ledger import as_json, day
 
 MOST_SHOWN = 3
@@ -24,6 +25,7 @@ def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     output.warn_all(machine.settings(project).warnings)
     status = status_of(machine, project)
+    conflicts = len(conflicts_here(project))
     if options.json:
         return output.show_json(
             {
@@ -37,6 +39,7 @@ def run(options: Namespace, machine: Machine) -> None:
                 "next": list(status.next),
                 "todo": status.todo,
                 "questions": status.questions,
+                "conflicts": conflicts,
                 "waiting": status.waiting,
                 "problems": status.problems,
                 "candidates": status.candidates,
@@ -45,7 +48,7 @@ def run(options: Namespace, machine: Machine) -> None:
                 "leaving": list(status.leaving),
             }
         )
-    _show(status)
+    _show(status, conflicts)
     if status.leaving:
         _offer_copies(machine, status.leaving)
 
@@ -64,7 +67,7 @@ def _offer_copies(machine: Machine, leaving: tuple[str, ...]) -> None:
     files.append(mark, b"offered\n", machine.home / "locks" / "copies-offered")
 
 
-def _show(status: Status) -> None:
+def _show(status: Status, conflicts: int) -> None:
     output.heading(f"{status.project}: {plural(status.sessions, 'session')} in the ledger")
     if last := status.last:
         output.lines(
@@ -88,6 +91,7 @@ def _show(status: Status) -> None:
     whose = "shared in git" if status.shared else "yours alone"
     for wanted, line in (
         (counts, f"  open     {', '.join(counts)}"),
+        (conflicts, f"  sync     {plural(conflicts, 'conflict')} to settle: holdfast sync --conflicts"),
         (status.candidates, f"  lessons  {lessons}: holdfast lessons review"),
         (status.sessions or status.shared, f"  ledger   {place(status.ledger)} ({whose})"),
         (status.waiting, f"  new      {transcripts}: holdfast {how}"),

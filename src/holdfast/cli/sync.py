@@ -9,13 +9,13 @@ from holdfast.guard.hidden_text import visible
 from holdfast.store.project import Project
 from holdfast.sync import service
 from holdfast.sync.keys import fingerprint
-from holdfast.sync.merge import Conflict
 from holdfast.sync.run import SyncResult
 from holdfast.sync.settings import Target, change_settings, read_settings
 from holdfast.terminal import output
 from holdfast.terminal.consent import agreed, require_person, terminal
 from holdfast.terminal.options import Machine, Namespace, at_least_one, flag, option
 from holdfast.terminal.output import counted, flat
+from holdfast.views.conflicts import conflict_as_json, label, text_of
 
 DESCRIPTION = """Brings this project's memory on several machines together. TARGET is a folder (a drive, a folder that
 Syncthing keeps), ssh://HOST/PATH, or git: hidden refs in the remote that this repository has. What leaves is sealed for
@@ -132,9 +132,8 @@ def _show(options: Namespace, machine: Machine, project: Project, result: SyncRe
     if options.quiet and not result.conflicts:
         return
     verb = ("would be sent", "would be received") if options.dry_run else ("sent", "received")
-    said = f"{result.target}: {_entries(result.sent)} {verb[0]}, {result.received} {verb[1]}"
-    said += f" in {result.seconds:.1f} s." if result.sent or result.received else ". Nothing new."
-    output.line(said)
+    moved = f"{_entries(result.sent)} {verb[0]}, {result.received:,} {verb[1]} in {result.seconds:.1f} s"
+    output.line(f"{result.target}: {moved if result.sent or result.received else 'nothing new'}.")
     if result.sealed and read_settings(project).team is None:
         output.line(
             f"{counted(result.sealed, 'pack')} sealed for others. If they are yours, bring the key of that machine: "
@@ -243,53 +242,6 @@ def _list(options: Namespace, project: Project) -> None:
         output.line(
             "holdfast sync --keep VERSION settles one; the other version stays in its entry's history."
         )
-
-
-def label(conflict: Conflict) -> str:
-    """What a conflict is about, in words."""
-    kind, *rest = conflict.key.split("/")
-    if conflict.replaced:
-        return f"two statements about {_shown(conflict.replaced)}, each unaware of the other"
-    what = {"passage": "decision", "register": "decision", "file": "file", "team": "shared statement"}.get(
-        kind, kind
-    )
-    return f"the {what} {_shown(rest[-1])} was changed in two places"
-
-
-def text_of(body: object) -> str:
-    """What a version says, for people."""
-    if body is None:
-        return "(taken out)"
-    if not isinstance(body, dict):
-        return str(body)
-    for name in ("text", "passage", "fact"):
-        inner = body.get(name)
-        if isinstance(inner, dict):
-            return text_of(inner)
-        if isinstance(inner, str):
-            reason = f" (because {body['reason']})" if body.get("reason") else ""
-            return f"{inner}{reason}" + (f" → {body['answer']}" if body.get("answer") else "")
-    return str(body)
-
-
-def conflict_as_json(conflict: Conflict) -> dict[str, object]:
-    return {
-        "id": conflict.name,
-        "about": label(conflict),
-        "key": conflict.key,
-        "versions": [
-            {
-                "version": version.id,
-                "by": version.entry.by,
-                "author": version.entry.author,
-                "machine": version.entry.order.machine,
-                "at": version.entry.order.time.isoformat(timespec="seconds"),
-                "text": text_of(version.entry.body),
-                "counts": version == conflict.versions[-1] and not conflict.replaced,
-            }
-            for version in conflict.versions
-        ],
-    }
 
 
 def _settle(options: Namespace, machine: Machine, project: Project) -> None:

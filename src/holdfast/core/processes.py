@@ -34,23 +34,23 @@ ISOLATED = ("-E", "-P")
 CAPTURE = ("-m", "holdfast.flows.capture_child")
 
 
-def detach(arguments: list[str], env: dict[str, str]) -> None:
+def detach(arguments: list[str], env: dict[str, str], cwd: str | None = None) -> None:
     """Runs this interpreter, with its packages, in a new session, so that it survives the host.
 
     It inherits none of the hook's pipes, because the host waits until every writer has closed them.
     """
     command = [sys.executable, *ISOLATED, *arguments]
-    if hasattr(os, "posix_spawn"):
+    if hasattr(os, "posix_spawn") and cwd is None:
         quiet = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
         try:
             os.posix_spawn(sys.executable, command, env, file_actions=quiet, setsid=True)
             return
         except NotImplementedError:  # posix_spawn cannot start a session on this system
             pass
-    _popen(command, env)
+    _popen(command, env, cwd)
 
 
-def _popen(command: list[str], env: dict[str, str]) -> None:
+def _popen(command: list[str], env: dict[str, str], cwd: str | None = None) -> None:
     import subprocess
 
     nothing = subprocess.DEVNULL
@@ -58,6 +58,7 @@ def _popen(command: list[str], env: dict[str, str]) -> None:
     subprocess.Popen(
         command,
         env=env,
+        cwd=cwd,
         stdin=nothing,
         stdout=nothing,
         stderr=nothing,

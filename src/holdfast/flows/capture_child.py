@@ -17,9 +17,11 @@ import holdfast.core.light_msgspec  # noqa: F401  # before anything that imports
 from holdfast.core.errors import CopiedProject
 from holdfast.core.patterns import load_programs, save_programs
 from holdfast.core.place import home_of
+from holdfast.core.processes import detach
 from holdfast.flows.capture import await_last_lines, capture, has_left, has_written_on
 from holdfast.flows.refresh import prepare_if_enabled
 from holdfast.hooks import trace
+from holdfast.store.after_session import syncs_after_session
 from holdfast.store.machine import Machine
 
 REGEX_CACHE = os.path.join("cache", "regex")
@@ -63,6 +65,9 @@ def main(arguments: Sequence[str]) -> int:
             seconds_left = LONGEST_S - (time.monotonic() - began) - RESERVE_S
             for problem in extract_ended(machine, project, result.ended, seconds_left):
                 _log(memory, problem)
+        if result.ended and syncs_after_session(project.memory):
+            # A process of its own: a target may be slow or away, and must not hold up the next capture.
+            detach(["-m", "holdfast", "sync", "--quiet"], machine.env, str(project.root))
     except Exception as error:
         _log(memory, f"{type(error).__name__}: {error}")
         return 1

@@ -248,8 +248,13 @@ def _doubts(clashes: Iterable[Contradiction[Decision]], new: Collection[str]) ->
 # --- state ---------------------------------------------------------------------------------------------
 
 
-def rewrite_current(store: MemoryStore, groups: Groups, now: float, reason: str = CAPTURE) -> None:
-    """Updates `current.md` from these sessions and from the other files."""
+def rewrite_current(
+    store: MemoryStore, groups: Groups, now: float, reason: str = CAPTURE, *, received: bool = False
+) -> None:
+    """Updates `current.md` from these sessions and from the other files.
+
+    What sessions of another machine left open was received as items of their own: `received` takes none from them.
+    """
     project = store.project
     names = sorted({*known_projects(project), *groups})
     stores = [MemoryStore(project, name) for name in names]
@@ -269,6 +274,10 @@ def rewrite_current(store: MemoryStore, groups: Groups, now: float, reason: str 
         ]
         previous = replace(file.current, done=(*file.current.done, *ticked_items))
         state = advance(previous, records, {*dismissed, *ticked, *settled_by_hand(file.document)})
+        if received:
+            by_hand = tuple(step for step in previous.next if step.by)
+            derived = tuple(step for step in state.next if not step.by)
+            state = replace(state, todo=previous.todo, closed=previous.closed, next=(*by_hand, *derived))
         return replace(
             state,
             questions=_open_questions(stores),

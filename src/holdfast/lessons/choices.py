@@ -22,7 +22,7 @@ FORMAT = 1
 CHOICES = "choices.json"
 RECORD = "record.json"
 _MOST_PAID = 200
-_MOST_SESSIONS = 20  # keys kept for a rule: more add nothing
+MOST_SESSIONS = 20  # keys kept for a rule: more add nothing
 
 
 class Rejected(Struct, frozen=True, kw_only=True):
@@ -149,7 +149,7 @@ class Record(Struct, frozen=True, kw_only=True):
             key = rule_key(rule)
             earlier = captured.get(key, ())
             new = dict.fromkeys((*earlier, *map(_session_key, sessions)))
-            captured[key] = tuple(new)[: max(_MOST_SESSIONS, len(earlier))]
+            captured[key] = tuple(new)[: max(MOST_SESSIONS, len(earlier))]
         return replace(self, captured=captured)
 
     def reword(self, rules: Iterable[tuple[str, str]]) -> Record:

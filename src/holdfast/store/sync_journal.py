@@ -96,6 +96,12 @@ class SyncJournal:
     def close(self) -> None:
         self._db.close()
 
+    def check(self) -> None:
+        """Reads all of it. Raises StoreError if a part is damaged."""
+        (answer,) = self._ask("PRAGMA quick_check(1)").fetchone()
+        if answer != "ok":
+            raise StoreError(f"it is damaged: {answer}", where=str(self.path), fix=_FIX)
+
     @contextmanager
     def transaction(self, *, keep: bool = True) -> Iterator[None]:
         """All or nothing; with `keep` false nothing, whatever happens."""
@@ -206,6 +212,11 @@ class SyncJournal:
     def stale(self) -> list[str]:
         """The keys that have changed since the files were written."""
         return [key for (key,) in self._ask("SELECT key FROM stale ORDER BY key")]
+
+    def outdate(self, keys: Iterable[str]) -> None:
+        """The files must be written again."""
+        for key in keys:
+            self._ask("INSERT OR IGNORE INTO stale VALUES (?)", (key,))
 
     def fresh(self, keys: Iterable[str]) -> None:
         for key in keys:

@@ -15,7 +15,7 @@ from holdfast.store.phrases import FORGOTTEN
 from holdfast.store.project import Project
 from holdfast.store.sync_journal import Shown, SyncJournal
 from holdfast.sync.entry import Entry, Scope, Signed, encode
-from holdfast.sync.file_items import Files, Lessons, Lines
+from holdfast.sync.file_items import ChosenLessons, Files, Lessons, Lines, Taught
 from holdfast.sync.intake import is_denied, row_of
 from holdfast.sync.items import Family, Items, Place
 from holdfast.sync.keys import Keys, Signer
@@ -26,7 +26,7 @@ from holdfast.sync.statement_items import Facts, Passages, Questions, Register, 
 
 _EDITED_BY_PEOPLE = ("passage/", "fact/", "register/", "question/", "lesson/", "file/", "log/")
 _STATEMENTS = ("passage/", "fact/", "register/", "question/", "state/")
-_UNCLEANED = ("line/", "row/")  # hashes and metadata: rows pass the gate when they are written
+_UNCLEANED = ("line/", "row/", "taught/")  # hashes and metadata: rows pass the gate when they are written
 
 
 def families(place: Place) -> list[Family]:
@@ -40,6 +40,8 @@ def families(place: Place) -> list[Family]:
         Register(place),
         Questions(place),
         Lessons(place),
+        Taught(place),
+        ChosenLessons(place),
         Files(place),
         Log(place),
         State(place),
@@ -104,6 +106,8 @@ class Collector:
             items = reworded(aliased(read.items, self._shown), self._shown, read.whole, self._bodies)
             collected.made += self._changed(items)
             collected.made += self._removed(family.prefix, items, read.whole)
+            absent = tuple(read.absent)
+            self._journal.outdate(key for key in self._shown if absent and key.startswith(absent))
         return collected
 
     def _bodies(self, key: str) -> list[Any]:
@@ -150,9 +154,11 @@ class Collector:
         for key, seen in self._shown.items():
             if not key.startswith(prefix) or key in items or not any(key.startswith(part) for part in whole):
                 continue
-            signed = self._author.entry(key, None, [seen.id] if seen.id else ())
-            made += self._journal.add(row_of(signed), signed.entry.order.machine, signed.entry.parents)
             self._journal.show(key, "", "")
+            signed = self._author.entry(key, None, [seen.id] if seen.id else ())
+            if is_denied(signed.entry, self._denied):
+                continue  # it was forgotten: the list of what is forgotten travels, and takes it away everywhere
+            made += self._journal.add(row_of(signed), signed.entry.order.machine, signed.entry.parents)
         return made
 
 

@@ -27,10 +27,12 @@ Items = dict[str, Any]
 
 class Read(Struct):
     """The items of a family. `whole` lists the prefixes of which nothing can be missing by accident: an item that was
-    there before was taken out by a person."""
+    there before was taken out by a person. `absent` has those whose file is gone: an accident, and it is written again.
+    """
 
     items: Items = {}
     whole: set[str] = set()
+    absent: set[str] = set()
     problems: list[str] = []
 
 

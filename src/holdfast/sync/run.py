@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 
 from msgspec import Struct
 
+from holdfast.briefing.projects import naming
 from holdfast.core import files
 from holdfast.core.hashes import blake2b
 from holdfast.flows.forget import Wanted, forget
@@ -19,6 +20,7 @@ from holdfast.flows.received import clean_memory
 from holdfast.flows.refresh import refresh
 from holdfast.flows.remember import rewrite_current
 from holdfast.memory.store import MemoryStore
+from holdfast.model.events import DistilledSession
 from holdfast.store.bundle import canonical_files
 from holdfast.store.denied import Denied
 from holdfast.store.machine import Machine
@@ -34,6 +36,7 @@ from holdfast.sync.merge import conflicts, winner
 from holdfast.sync.packs import pack, split
 from holdfast.sync.roster import PREFIX, Roster, recipients, roster_of
 from holdfast.sync.settings import SyncSettings, Target
+from holdfast.sync.statement_items import values
 from holdfast.sync.transport import Transport, name_of
 
 _MOST_PACKS = 24  # of one machine at one target: more are made into one
@@ -83,6 +86,7 @@ class SyncRun:
         with (
             files.lock(self.project.lock("sync"), timeout=_PATIENCE_S),
             closing(SyncJournal(self.project.memory)) as journal,
+            journal.transaction(keep=False) if self.dry_run else nullcontext(),
         ):
             state = self.transport.state()
             fingerprint = self._fingerprint()
@@ -113,7 +117,7 @@ class SyncRun:
                 self._forget(journal)
             with self._locally(journal):
                 problems, changed = self._merge(journal)
-            with journal.transaction(keep=not self.dry_run):
+            with self._transaction(journal):
                 outgoing = self._outgoing(journal)
                 if not self.dry_run:
                     self._publish(journal, outgoing)
@@ -154,9 +158,13 @@ class SyncRun:
         """What reads and writes the memory: nobody may forget something in between."""
         with (
             files.lock(self.project.lock("capture"), timeout=_PATIENCE_S),
-            journal.transaction(keep=not self.dry_run),
+            self._transaction(journal),
         ):
             yield
+
+    def _transaction(self, journal: SyncJournal) -> AbstractContextManager[None]:
+        """A dry run is one transaction, of which nothing is kept."""
+        return nullcontext() if self.dry_run else journal.transaction()
 
     def _result(self, journal: SyncJournal, began: float, **values: object) -> SyncResult:
         roster = roster_of(journal, self.settings.team)
@@ -215,7 +223,7 @@ class SyncRun:
         if changed:
             now = self.machine.clock.seconds()
             store = MemoryStore(self.project, self.project.title, lambda: now, group)
-            rewrite_current(store, {}, now, "sync")
+            rewrite_current(store, self._received(journal, stale), now, "sync", received=True)
             refresh(self.machine, self.project)
             problems = self._collect(journal, author)
         return problems, changed
@@ -229,6 +237,19 @@ class SyncRun:
         if not (self.target.team_only or self.dry_run):
             journal.set_note("memory", fingerprint)
         return problems
+
+    def _received(self, journal: SyncJournal, stale: list[str]) -> dict[str, list[DistilledSession]]:
+        """The sessions that another machine captured, by the project they belong to, the oldest first."""
+        names = naming(self.machine, self.project)
+        bodies = {
+            key: version.entry.body
+            for key in stale
+            if key.startswith("record/") and (version := winner(journal.heads(key))) is not None
+        }
+        groups: dict[str, list[DistilledSession]] = {}
+        for record in sorted(values(bodies, DistilledSession), key=lambda record: record.started or 0.0):
+            groups.setdefault(names.of_session(record), []).append(record)
+        return groups
 
     def _forget(self, journal: SyncJournal) -> None:
         """What another machine of this person forgot is forgotten here, before anything is written."""

@@ -108,6 +108,8 @@ class Log:
                 continue
             if found.entries and not found.torn:
                 read.whole.add(f"{key_of('log', outside)}/")
+            elif not found.own:
+                read.absent.add(f"{key_of('log', outside)}/")
             for session, (entry, text) in found.entries.items():
                 read.items[key_of("log", outside, session)] = plain(
                     {"at": entry.at, "text": text.strip("\n")}

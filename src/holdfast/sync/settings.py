@@ -11,11 +11,11 @@ from msgspec import Struct
 from holdfast.core import files
 from holdfast.core.git import git_text
 from holdfast.core.hashes import sha256
+from holdfast.store.after_session import SYNC_SETTINGS
 from holdfast.store.json_files import decode_json, encode_json
 from holdfast.store.project import Project
 from holdfast.store.registration import root_commits
 
-NAME = "sync.json"
 _SCP = re.compile(r"(?:[^@/]+@)?([^:/]+):(?!//)(.+)")
 _URL = re.compile(r"[a-z+]+://(?:[^@/]*@)?([^/:]+)(?::\d+)?/(.+)", re.IGNORECASE)
 
@@ -64,12 +64,12 @@ class SyncSettings(Struct, kw_only=True):
 
 
 def read_settings(project: Project) -> SyncSettings:
-    path = project.memory / NAME
+    path = project.memory / SYNC_SETTINGS
     return decode_json(files.read(path), SyncSettings, path, "Correct it, or delete it and set sync up again")
 
 
 def change_settings(project: Project, change: Callable[[SyncSettings], None]) -> SyncSettings:
-    path = project.memory / NAME
+    path = project.memory / SYNC_SETTINGS
     with files.lock(project.lock("sync-settings")) as held:
         settings = read_settings(project)
         change(settings)

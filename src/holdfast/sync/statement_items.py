@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -44,6 +45,14 @@ def _once(found: list[T], id: Callable[[T], str]) -> list[T]:
     return list({id(value): value for value in reversed(found)}.values())[::-1]
 
 
+def _mark(read: Read, prefix: str, path: Path, problems: Sequence[object]) -> None:
+    """What it means for the items of a file that some are not in it."""
+    if not files.read(path):
+        read.absent.add(prefix)
+    elif not problems:
+        read.whole.add(prefix)
+
+
 class Facts:
     prefix = "fact/"
 
@@ -60,8 +69,7 @@ class Facts:
             except HoldfastError as error:
                 read.problems.append(error.line())
                 continue
-            if not file.problems and files.read(store.reference_file):
-                read.whole.add(f"{key_of('fact', outside)}/")
+            _mark(read, f"{key_of('fact', outside)}/", store.reference_file, file.problems)
             for kept in file.reference.facts:
                 read.items[key_of("fact", outside, kept.fact.id)] = built_in(kept)
         return read
@@ -95,8 +103,7 @@ class Register:
                 file = store.facts()
             except HoldfastError:
                 continue  # the facts say why
-            if not file.problems and files.read(store.reference_file):
-                read.whole.add(f"{key_of('register', outside)}/")
+            _mark(read, f"{key_of('register', outside)}/", store.reference_file, file.problems)
             for decision in file.reference.decisions:
                 read.items[key_of("register", outside, decision.id)] = built_in(decision)
         return read
@@ -131,8 +138,7 @@ class Questions:
             except HoldfastError as error:
                 read.problems.append(error.line())
                 continue
-            if not file.problems and files.read(store.questions_file):
-                read.whole.add(f"{key_of('question', outside)}/")
+            _mark(read, f"{key_of('question', outside)}/", store.questions_file, file.problems)
             for question in file.questions:
                 read.items[key_of("question", outside, question.id)] = built_in(question)
         return read
@@ -174,6 +180,8 @@ class Passages:
                     self._add(read, outside, section)
             if is_whole:
                 read.whole.add(f"{key_of('passage', outside)}/")
+            elif not store.months():
+                read.absent.add(f"{key_of('passage', outside)}/")
         return read
 
     def _add(self, read: Read, name: str, section: SessionPassages) -> None:
@@ -288,8 +296,7 @@ class State:
         except HoldfastError as error:
             read.problems.append(error.line())
             return read
-        if files.read(store.current_file) and not file.problems:
-            read.whole.add("state/")
+        _mark(read, "state/", store.current_file, file.problems)
         for item in file.current.todo:
             read.items[key_of("state", "todo", item.id)] = built_in(item)
         for step in file.current.next:
@@ -303,9 +310,10 @@ class State:
 
         def merged(file: CurrentFile) -> Current:
             now = file.current
+            todos = _merged(now.todo, todo, lambda item: key_of("state", "todo", item.id))
             return replace(
                 now,
-                todo=_merged(now.todo, todo, lambda item: key_of("state", "todo", item.id)),
+                todo=tuple(sorted(todos, key=lambda item: (_moment(item.at), item.id))),
                 next=_merged(
                     now.next, steps, lambda step: key_of("state", "next", step.branch, short_hash(step.text))
                 ),

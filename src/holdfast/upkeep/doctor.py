@@ -61,14 +61,23 @@ Results = Iterator[tuple[str, str]]
 """Level and message of each result of a check."""
 
 
-def examine(machine: Machine, project: Project | CopiedProject) -> list[CheckResult]:
-    """Every result. In a folder that may not use the memory its id names, only what concerns the whole machine."""
+Check = Callable[[Machine, Project], Iterator[tuple[str, str]]]
+
+
+def examine(
+    machine: Machine, project: Project | CopiedProject, more: Mapping[str, Check] | None = None
+) -> list[CheckResult]:
+    """Every result, also of `more` checks. In a folder that may not use the memory its id names, only what concerns
+    the whole machine.
+    """
     results: list[CheckResult] = []
     if isinstance(project, CopiedProject):
         results.append(CheckResult("problem", "project", project.line()))
         checks = {name: partial(check, machine) for name, check in MACHINE_CHECKS.items()}
     else:
-        checks = {name: partial(check, machine, project) for name, check in CHECKS.items()}
+        checks = {
+            name: partial(check, machine, project) for name, check in {**CHECKS, **(more or {})}.items()
+        }
         checks |= {name: partial(check, machine) for name, check in MACHINE_CHECKS.items()}
         checks["memories"] = partial(check_memories, machine, project)
     for name, check in checks.items():
