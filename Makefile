@@ -9,7 +9,7 @@ READY := $(VENV)/.holdfast-setup
 PYTEST_ARGS ?= -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test e2e fuzz bench score faults docs clean
+.PHONY: help setup run test e2e fuzz bench score faults docs site clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
@@ -67,6 +67,10 @@ faults: setup ## commands on a disk that fails, is killed or loses power; prints
 
 docs: setup ## write the generated pages of docs/ again
 	@$(BIN)/python scripts/generate_docs.py
+	@$(BIN)/python scripts/draw_how_it_works.py
+
+site: setup ## build the documentation site into bench/out/site
+	@$(BIN)/python -m zensical build -f mkdocs.yml
 
 clean: ## remove the virtual environment and every cache
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis bench/out

@@ -51,19 +51,19 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "errors.md", errors_page()
     yield "configuration.md", configuration_page()
     yield "rooms.svg", picture()
-    yield "../README.md", readme()
+    yield "getting-started.md", getting_started()
 
 
 def differs(path: Path, text: str) -> bool:
     return not path.is_file() or path.read_bytes().replace(b"\r\n", b"\n") != text.encode()
 
 
-# --- the readme's example ------------------------------------------------------------------------------
+# --- the example of the first page ------------------------------------------------------------------------------
 
 
-def readme() -> str:
-    """The README with what the demo prints now, in a pipe and in UTC."""
-    text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+def getting_started() -> str:
+    """The page with what the demo prints now, in a pipe and in UTC."""
+    text = (DOCS / "getting-started.md").read_text(encoding="utf-8")
     demo = subprocess.run(
         [sys.executable, "-m", "holdfast", "demo"],
         env={**os.environ, "TZ": "UTC", "PYTHONUTF8": "1"},

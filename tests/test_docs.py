@@ -20,7 +20,7 @@ PAGES = [
     ROOT / "SECURITY.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
-NOT_RUN = re.compile(r"(?:make|pip|python3? -m (?:pip|venv)|git clone)\b")
+NOT_RUN = re.compile(r"(?:make|pip|pipx|uv|python3? -m (?:pip|venv)|git clone)\b")
 
 
 def commands_of(markdown: str) -> list[str]:
@@ -41,8 +41,9 @@ def test_generated_pages_are_up_to_date() -> None:
 
 @pytest.mark.promise("U4")
 @pytest.mark.skipif(os.name == "nt", reason="the README speaks to a POSIX shell")
-def test_the_commands_of_the_readme_run(repo: Path) -> None:
-    commands = commands_of((ROOT / "README.md").read_text(encoding="utf-8"))
+@pytest.mark.parametrize("page", ["README.md", "docs/getting-started.md"])
+def test_the_commands_of_the_first_pages_run(repo: Path, page: str) -> None:
+    commands = commands_of((ROOT / page).read_text(encoding="utf-8"))
     run = [command for command in commands if not NOT_RUN.match(command)]
     assert any(command.startswith("holdfast") for command in run)
     # One shell for all, so that a tutorial may build on its own steps; -x names the one that failed.
