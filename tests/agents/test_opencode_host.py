@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.agents.opencode.host import PLUGIN, entry
+from holdfast.agents.opencode.host import HOST, PLUGIN, OpenCode
 from holdfast.core.errors import ConfigError
 from holdfast.core.json_text import parse
 from holdfast.flows.hosts import agents_here, install, plan_install, plan_uninstall, uninstall, wired
@@ -34,6 +34,11 @@ STYLES = {
     "CRLF": '{\r\n\t"model": "a/b"\r\n}\r\n',
     "empty": "",
 }
+
+
+def entry(interpreter: str) -> list[Any]:
+    assert isinstance(HOST, OpenCode)
+    return HOST.entry(interpreter)
 
 
 @pytest.fixture

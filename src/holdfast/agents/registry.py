@@ -51,7 +51,16 @@ _LISTED: tuple[tuple[str, str, str, str, Known], ...] = (
     ("generic", "any agent (events.jsonl)", "generic", "Generic", "ours"),
     ("entire", "Entire", "entire", "Entire", "recorded"),
 )
-HOSTS = ("claude-code", "codex", "copilot", "gemini", "opencode", "qwen", "cursor")  # in display order
+HOSTS = (
+    "claude-code",
+    "codex",
+    "copilot",
+    "gemini",
+    "opencode",
+    "qwen",
+    "kilo",
+    "cursor",
+)  # in display order
 PLUGINS = ("claude-code", "codex", "copilot", "gemini")  # hosts for which a plugin can be made
 
 problems: list[str] = []

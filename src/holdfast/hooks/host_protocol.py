@@ -31,6 +31,7 @@ EVENTS = {
         "StopFailure": STOP,
     },
     "opencode": _SAME,  # our plugin sends these
+    "kilo": _SAME,  # the same plugin
     "gemini": {
         "SessionStart": START,
         "BeforeAgent": PROMPT,
@@ -117,7 +118,7 @@ COMMANDS = (b'"command"', b'"cmd"')
 PATHS = (b'"file_path"', b'"filePath"', b'"absolute_path"', b'"path"')
 SESSIONS = (b'"session_id"', b'"sessionId"', b'"conversation_id"')
 # Hosts that show `systemMessage` to the person, beside the rest of a hook's answer.
-SHOWS = frozenset(("claude-code", "codex", "gemini", "qwen", "opencode"))
+SHOWS = frozenset(("claude-code", "codex", "gemini", "qwen", "opencode", "kilo"))
 # The variable with the directory that a host was started for.
 _PROJECT = {
     "claude-code": "CLAUDE_PROJECT_DIR",
@@ -125,6 +126,7 @@ _PROJECT = {
     "qwen": "QWEN_PROJECT_DIR",
     "cursor": "CURSOR_PROJECT_DIR",
     "opencode": "HOLDFAST_PROJECT_DIR",
+    "kilo": "HOLDFAST_PROJECT_DIR",
     "copilot": "COPILOT_PROJECT_DIR",
 }
 # These have no such variable, and run a hook in the session's directory.

@@ -7,7 +7,7 @@ OPENCODE_CONFIG names and those of the repository, each on top of the others, so
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,6 @@ from holdfast.core.patterns import lazy_regex
 PLUGIN = Path(__file__).absolute().parents[2] / "hosts" / "opencode_plugin.js"
 OURS = lazy_regex(r"holdfast/+hosts/+opencode_plugin\.js$")
 TOOLS = ("mcp", SERVER)
-# As OpenCode itself chooses among those that are there; the last is what it read first of all.
-NAMES = {
-    "user": ("opencode.jsonc", "opencode.json", "config.json"),
-    "project": ("opencode.jsonc", "opencode.json"),
-}
-NEW = "opencode.json"
 FETCHES = (
     "At its next start OpenCode fetches @opencode-ai/plugin from the npm registry, once, as it does for any plugin. "
     "Without a way there each start waits a minute and a half for it."
@@ -39,14 +33,23 @@ EMPTY = '{\n  "$schema": "https://opencode.ai/config.json"\n}\n'
 class OpenCode(BaseHost):
     agent = "opencode"
     title = "OpenCode"
+    folder = "opencode"  # in the folders for configuration and data
+    # As the client itself chooses among those that are there; the last is what it read first of all.
+    names: Mapping[Scope, tuple[str, ...]] = {
+        "user": ("opencode.jsonc", "opencode.json", "config.json"),
+        "project": ("opencode.jsonc", "opencode.json"),
+    }
+    new = "opencode.json"
+    empty = EMPTY
+    options: Mapping[str, Any] = {}  # of the plugin, beside the command
 
     def install(self, where: Where, scope: Scope) -> tuple[Change, ...]:
         file = self._chosen(where, scope)
         refuse_tracked(where, scope, file.path)
         data = file.data()
-        text = before = EMPTY if data is None and not file.linked else file.text(data)
+        text = before = self.empty if data is None and not file.linked else file.text(data)
         if self._missing(file, where):
-            text = _with_plugin(file, _without_plugin(file, text), entry(where.interpreter))
+            text = _with_plugin(file, _without_plugin(file, text), self.entry(where.interpreter))
         if where.server:
             existing = file.at(text, TOOLS)
             wanted = kept(existing, server(where), "type", "command")
@@ -78,22 +81,29 @@ class OpenCode(BaseHost):
 
     def found(self, where: Where) -> bool:
         data = where.folder("XDG_DATA_HOME", ".local", "share")
-        return _folder(where).is_dir() or (data / "opencode").is_dir()
+        return self._folder(where).is_dir() or (data / self.folder).is_dir()
 
     def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
-        fetched = (_folder(where) / "node_modules").is_dir()
+        fetched = (self._folder(where) / "node_modules").is_dir()
         notes = keep_out_of_git(where, self._chosen(where, scope).path.name) if scope == "project" else ()
-        return notes if fetched else (FETCHES, *notes)
+        return notes if fetched else (FETCHES.replace("OpenCode", self.title), *notes)
+
+    def entry(self, interpreter: str) -> list[Any]:
+        """The plugin, and how it starts the hook."""
+        return [PLUGIN.absolute().as_uri(), {"command": [interpreter, "-I", "-S", SCRIPT], **self.options}]
+
+    def _folder(self, where: Where) -> Path:
+        return where.folder("XDG_CONFIG_HOME", ".config") / self.folder
 
     def _missing(self, file: JsonFile, where: Where) -> bool:
         data = file.data()
         plugins = file.value(data).get("plugin") if data is not None else None
         ours = [plugin for plugin in plugins if _is_ours(plugin)] if isinstance(plugins, list) else []
-        return ours != [entry(where.interpreter)]
+        return ours != [self.entry(where.interpreter)]
 
     def _files(self, where: Where, scope: Scope) -> Iterator[JsonFile]:
-        folder = where.project if scope == "project" else _folder(where)
-        for name in NAMES[scope]:
+        folder = where.project if scope == "project" else self._folder(where)
+        for name in self.names[scope]:
             path = folder / name if scope == "project" else followed(folder / name)
             linked = scope == "project" and path.is_symlink()
             yield JsonFile(where=where, path=path, title=self.title, comments=True, linked=linked)
@@ -104,17 +114,12 @@ class OpenCode(BaseHost):
         existing = [file for file in by_name.values() if file.linked or file.data() is not None]
         mine = [file for file in existing if scope == "user" or not _is_tracked(where, file)]
         if mine or not existing:
-            return mine[0] if mine else by_name.get(NEW, next(iter(by_name.values())))
+            return mine[0] if mine else by_name.get(self.new, next(iter(by_name.values())))
         missing = [file for file in by_name.values() if file not in existing]
         return missing[0] if missing else existing[0]
 
 
 HOST: Host = OpenCode()
-
-
-def entry(interpreter: str) -> list[Any]:
-    """The plugin, and how it starts the hook."""
-    return [PLUGIN.absolute().as_uri(), {"command": [interpreter, "-I", "-S", SCRIPT]}]
 
 
 def server(where: Where) -> dict[str, Any]:
@@ -159,7 +164,3 @@ def _first_of_ours(top: Span) -> tuple[Span, int] | None:
             alone = len(plugins.span.members) == 1
             return (top, top.members.index(plugins)) if alone else (plugins.span, number)
     return None
-
-
-def _folder(where: Where) -> Path:
-    return where.folder("XDG_CONFIG_HOME", ".config") / "opencode"

@@ -4,6 +4,8 @@
 //
 // "plugin": [["file:///…/opencode_plugin.js", {"command": ["python", "-I", "-S", "…/hook_entry.py"]}]]
 //
+// Kilo Code, which is made from OpenCode, is wired with {"host": "kilo"} beside the command.
+//
 // Without the option it asks the `holdfast` that is on the PATH, which takes a little longer.
 import { spawn } from "node:child_process"
 import { isAbsolute, resolve } from "node:path"
@@ -30,6 +32,7 @@ export default {
 
 function hooksOf({ client, directory }, options) {
   const command = options?.command ?? ["holdfast", "hook"]
+  const host = options?.host === "kilo" ? "kilo" : "opencode"
   if (!Array.isArray(command) || !command.length || !command.every((word) => typeof word === "string")) return {}
   const parents = new Map() // session -> the session whose subagent it is, "" for one of a person
   const begun = new Map() // session -> what it was told at its start, and after a compaction: { start, compacted }
@@ -40,7 +43,7 @@ function hooksOf({ client, directory }, options) {
 
   const ask = (event, payload, until = Date.now() + LONGEST_MS) => {
     const about = { cwd: directory, hook_event_name: event, ...payload }
-    const asked = hook(command, event, about, directory, until - Date.now()).then((said) => {
+    const asked = hook([...command, host], event, about, directory, until - Date.now()).then((said) => {
       if (said.notice) client?.tui?.showToast?.({ body: { message: said.notice, variant: "info" } })?.catch?.(() => {})
       return said
     })
@@ -163,7 +166,7 @@ function hook(command, event, payload, directory, most) {
   const nothing = { context: "", notice: "", changed: undefined }
   return new Promise((done) => {
     const [program, ...words] = command
-    const child = spawn(program, [...words, "opencode", event], {
+    const child = spawn(program, [...words, event], {
       env: { ...process.env, HOLDFAST_HOST_PID: String(process.pid), HOLDFAST_PROJECT_DIR: directory },
       stdio: ["pipe", "pipe", "ignore"],
       windowsHide: true,
