@@ -89,7 +89,9 @@ def user_name() -> str:
     return pwd.getpwuid(os.geteuid()).pw_name
 
 
-def stub_ssh(folder: Path, home: Path, *, shell: str = "/bin/sh", noise: str = "") -> Path:
+def stub_ssh(
+    folder: Path, home: Path, *, shell: str = "/bin/sh", noise: str = "", path: str = "/usr/bin:/bin"
+) -> Path:
     """A folder for the PATH with an `ssh` that runs the command here, in a home and an environment of its own."""
     folder.mkdir(parents=True)
     home.mkdir(exist_ok=True)
@@ -98,7 +100,7 @@ def stub_ssh(folder: Path, home: Path, *, shell: str = "/bin/sh", noise: str = "
         "#!/bin/sh\n"
         'while [ "$1" != -- ]; do shift; done\n'
         f"shift 2\ncd '{home}' || exit 255\n{noise}\n"
-        f"exec env -i HOME='{home}' PATH=/usr/bin:/bin {shell} -c \"$1\"\n",
+        f"exec env -i HOME='{home}' PATH='{path}' {shell} -c \"$1\"\n",
         encoding="utf-8",
     )
     script.chmod(0o755)
