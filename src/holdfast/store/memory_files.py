@@ -44,6 +44,8 @@ _KINDS = (
     FileKind(r"(?:inbox|locks)(?:/.*)?|root|places|origins\.json|format|switches\.json", False, "keep"),
     FileKind(re.escape(HOLDOUT_KEY), False, "keep"),
     # The journal of sync is edited by what forgets, entry by entry; a restored memory begins a new one.
+    # The copy of a git remote is fetched again.
+    FileKind(r"sync/git/.*", False, "remove"),
     FileKind(r"sync\.json|sync\.db(?:-journal)?|sync/.*", False, "keep"),
     FileKind(r"(?:why\.jsonl|holdout\.jsonl)(?:\.1)?", False, "injections"),
     FileKind(r"hook\.log(?:\.1)?", False, "errors"),

@@ -52,6 +52,8 @@ _RACE = (
     "non-fast-forward",
 )
 _BROKEN = (
+    "not a git repository: ",
+    "Unable to create",
     "bad object",
     "is corrupt",
     "is empty",
