@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.command import Holdfast
+
+pytestmark = pytest.mark.promise("U13")
 
 OWN = "# Shop\n\nUse `make test`.\n"
 DECISION = "Retry the label export at most five times"

@@ -15,6 +15,8 @@ from holdfast.flows.refresh import refresh
 from holdfast.hooks.own_reading import read_by, unread
 from holdfast.store.machine import Machine
 
+pytestmark = pytest.mark.promise("U13")
+
 RULE = "Always retry the label export at most five times against the gateway"
 PROMPT = "How many times may the label export retry against the gateway?"
 
