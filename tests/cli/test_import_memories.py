@@ -95,6 +95,21 @@ def test_an_import_of_another_guide_makes_its_host_a_reader(holdfast: Holdfast, 
     assert {"claude-code", "codex"} <= set(line["readers"])  # type: ignore[call-overload]
 
 
+def test_the_readers_of_two_files_that_say_the_same_have_it_both(holdfast: Holdfast, repo: Path) -> None:
+    for name in ("AGENTS.md", "CLAUDE.md"):
+        (repo / name).write_text(f"- {RULE}\n", encoding="utf-8")
+    (line,) = found(holdfast)
+    assert {"claude-code", "codex"} <= set(line["readers"])  # type: ignore[call-overload]
+
+
+def test_a_line_below_a_heading_that_turns_it_around_is_left_out(holdfast: Holdfast, repo: Path) -> None:
+    (repo / "AGENTS.md").write_text(
+        f"## What to avoid\n\n- Always use a global for the gateway\n\n## Rules\n\n- {RULE}\n",
+        encoding="utf-8",
+    )
+    assert [line["text"] for line in found(holdfast)] == [RULE]
+
+
 def test_notes_that_claude_code_keeps_by_itself_come_in(holdfast: Holdfast, repo: Path, home: Path) -> None:
     slug = "".join(char if char.isascii() and char.isalnum() else "-" for char in str(repo))
     notes = home / ".claude" / "projects" / slug / "memory"

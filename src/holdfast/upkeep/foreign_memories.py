@@ -34,6 +34,9 @@ MOST_OF_SOURCE = 60
 _ADDED = ("gemini added memories", "qwen added memories")
 # `- [category] text #tag (context)`, as basic-memory writes an observation; a box to tick is none.
 _OBSERVATION = lazy_regex(r"[-*] \[([A-Za-z][\w -]{1,30})\] (\S.*)")
+_NEGATED = lazy_regex(
+    r"(?i)\b(?:avoid|never|not|don['’]?t|do not|forbidden|prohibited|banned|wrong|bad|anti-?patterns?|mistakes?)\b"
+)
 _TAGS = lazy_regex(r"(?:\s+#[\w/-]+)+(?=\s*(?:\(|$))")
 # Which hosts read a file of this name by themselves, as their documentation says.
 _READERS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -82,7 +85,11 @@ def foreign_lines(machine: Machine, project: Project) -> list[ForeignLine]:
     found: dict[str, ForeignLine] = {}
     for line in _all(machine, project):
         if SHORTEST <= len(line.text) <= LONGEST and line.id not in known:
-            found.setdefault(line.id, line)
+            first = found.get(line.id, line)
+            # CLAUDE.md and AGENTS.md often say the same: the readers of both have it.
+            found[line.id] = ForeignLine(
+                line.text, first.source, tuple(sorted({*first.readers, *line.readers}))
+            )
     return list(found.values())
 
 
@@ -141,7 +148,9 @@ def _is_wanted(rule: StatedRule, file: AuditedFile) -> bool:
     """Rules of a guide, and all of an agent's own notes; of a personal file only what the agent added there."""
     if file.area == "personal":
         return any(name.strip("# ").casefold() in _ADDED for name in rule.under)
-    return not rule.leads and (file.area == "agent" or (rule.prescribes and not rule.numbered))
+    if rule.leads or rule.text.startswith((">", "_")) or any(map(_NEGATED.search, rule.under)):
+        return False  # "Avoid:" above a line turns its sense around, and does not come with it
+    return file.area == "agent" or (rule.prescribes and not rule.numbered)
 
 
 def _readers(file: AuditedFile, others: Iterable[AuditedFile]) -> tuple[str, ...]:
