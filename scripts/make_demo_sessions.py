@@ -15,6 +15,35 @@ OUT = Path(__file__).parent.parent / "src" / "holdfast" / "demo_sessions"
 CWD = "/home/dev/tidepool"
 NAMESPACE = uuid.UUID("6f1d2c9e-5b7a-4c3d-9e8f-0a1b2c3d4e5f")
 
+CLIENT_RETRIES = """    for attempt in range(ATTEMPTS):
+        answer = get(url)
+        if answer.status < 500:
+            return answer
+        time.sleep(2 ** (attempt + 1))
+    raise TideServiceDown(url)"""
+FORECASTS = '''"""Forecasts that were asked for in the last hour, in a SQLite file that every worker reads."""
+
+import sqlite3
+import time
+
+TO_LIVE_S = 3600
+
+
+def cached(view):
+    def answer(request):
+        with sqlite3.connect("forecasts.db") as db:
+            row = db.execute("SELECT body FROM forecast WHERE station = ? AND at > ?", since(request)).fetchone()
+            return row[0] if row else keep(db, request, view(request))
+
+    return answer
+
+
+def since(request):
+    return request.station, time.time() - TO_LIVE_S
+'''
+STATION_INDEX = "CREATE INDEX readings_station ON readings (station, at);\n"
+STATIONS = "SELECT * FROM stations JOIN LATERAL (SELECT * FROM readings WHERE station = stations.id LIMIT 1) AS last ON true"
+
 
 class Clock:
     def __init__(self, start: str) -> None:
@@ -304,6 +333,125 @@ def slow_query() -> None:
     s.save()
 
 
+def tide_retries() -> None:
+    s = Claude("tide retries", "2026-11-04T09:40:00", "claude-opus-4-7", "main")
+    s.user(
+        "The tide service answers 503 in the evening and the importer dies. Make the tide client retry failed requests."
+    )
+    s.read("tidepool/client.py")
+    s.bash("ruff check tidepool", "Exit code 127\n/bin/bash: line 1: ruff: command not found", error=True)
+    s.bash("uv run ruff check tidepool", "All checks passed!")
+    s.say(
+        "The tide client gives up at the first error. How often should it retry? It could retry without end until the "
+        "service answers, or at most five times with 2, 4, 8 and 16 s in between. I recommend the second."
+    )
+    s.user(
+        "Let's retry the tide client at most five times with backoff, because the importer must not hang all night. "
+        "We will not retry without end.",
+        90,
+    )
+    s.edit("tidepool/client.py", "    return get(url)", CLIENT_RETRIES)
+    s.bash("uv run pytest tests/test_client.py", "============ 8 passed in 0.84s ============")
+    s.bash('git commit -am "feat(client): retry five times with backoff"',
+           "[main 51c0d3e] feat(client): retry five times with backoff\n 2 files changed, 31 insertions(+)")  # fmt: skip
+    s.say(
+        "Done: the tide client retries at most five times and waits 2, 4, 8 and 16 s in between. "
+        "The 8 client tests pass."
+    )
+    s.save()
+
+
+def forecast_cache() -> None:
+    s = Claude("forecast cache", "2026-11-04T14:10:00", "claude-opus-4-7", "main")
+    s.user("Where should the gateway cache the tide forecasts? Plan only, change nothing.")
+    s.say("I can cache the tide forecasts in Redis, or keep them in memory of each worker.")
+    s.user(
+        "Let's cache the tide forecasts in SQLite with one hour to live, because every worker can read that file. "
+        "No Redis, we don't want to run another server.",
+        80,
+    )
+    s.say("Noted: the tide forecasts are cached in SQLite with one hour to live. Nothing is changed yet.")
+    s.save()
+
+
+def retry_limit() -> None:
+    s = Codex("retry limit", "2026-11-07T10:05:00", "gpt-5.5", "main")
+    s.user(
+        "Our retries went over the 60 calls a minute of the tide service, and it blocked us. "
+        "Change how often the tide client retries."
+    )
+    s.shell("sed -n 1,60p tidepool/client.py", 0, "ATTEMPTS = 5\n\ndef fetch(get, url): ...")
+    s.say(
+        "The tide client retries at most five times with backoff, so that the importer does not hang all night. "
+        "It ignores Retry-After."
+    )
+    s.user(
+        "Let's retry the tide client at most three times with backoff, because the service blocks clients above "
+        "60 calls a minute. And obey Retry-After.",
+        75,
+    )
+    s.patch("tidepool/client.py", "-ATTEMPTS = 5\n+ATTEMPTS = 3")
+    s.shell("ruff check tidepool", 127, "bash: ruff: command not found")
+    s.shell("uv run ruff check tidepool", 0, "All checks passed!")
+    s.shell("uv run pytest tests/test_client.py", 0, "9 passed in 0.88s")
+    s.shell("git commit -am 'fix(client): retry three times, and obey Retry-After'", 0,
+            "[main 77ae2d4] fix(client): retry three times, and obey Retry-After\n 2 files changed, 12 insertions(+)")  # fmt: skip
+    s.say("Done: the tide client retries at most three times and obeys Retry-After. The 9 client tests pass.")
+    s.save()
+
+
+def station_index() -> None:
+    s = Claude("station index", "2026-11-08T11:20:00", "claude-opus-4-7", "main")
+    s.user("Fix the slow GET /stations: add the index on readings.station and limit the join.")
+    s.read("tidepool/db.py")
+    s.bash("uv run python bench/stations.py", "GET /stations: 2140 ms (median of 20)")
+    s.say(
+        "Without the index GET /stations takes 2140 ms. Should the index come with a migration, or be created at start-up?"
+    )
+    s.user(
+        "Use a migration for the index. Creating it at start-up is out: it would lock the table at every deploy.",
+        60,
+    )
+    s.edit("migrations/0007_readings_station.sql", "", STATION_INDEX)
+    s.edit("tidepool/db.py", "SELECT * FROM stations JOIN readings USING (station)", STATIONS)
+    s.bash("uv run pytest tests/test_db.py", "Exit code 1\nFAILED tests/test_db.py::test_stations - AssertionError: 3 != 2\n"
+           "==== 1 failed, 14 passed in 2.31s ====", error=True)  # fmt: skip
+    s.edit("tidepool/db.py", "LIMIT 1", "ORDER BY at DESC LIMIT 1")
+    s.bash("uv run pytest tests/test_db.py", "============ 15 passed in 2.27s ============")
+    s.bash("uv run python bench/stations.py", "GET /stations: 88 ms (median of 20)")
+    s.bash('git commit -am "perf(db): index readings by station"',
+           "[main c4f19b0] perf(db): index readings by station\n 3 files changed, 22 insertions(+)")  # fmt: skip
+    s.say(
+        "Done: GET /stations took 2140 ms and takes 88 ms with the index. The cause was a join that read every reading of "
+        "every station. All 15 database tests pass."
+    )
+    s.save()
+
+
+def forecast_store() -> None:
+    s = Claude("forecast store", "2026-11-09T09:15:00", "claude-opus-4-7", "main")
+    s.user("Cache the tide forecasts in the gateway.")
+    s.say("SQLite with one hour to live, as decided (D-65hrx2). I'll put it beside the views.")
+    s.read("tidepool/gateway.py")
+    s.tool(
+        "Write",
+        {"file_path": f"{CWD}/tidepool/forecasts.py", "content": FORECASTS},
+        f"File created successfully at: {CWD}/tidepool/forecasts.py",
+        seconds=1,
+    )
+    s.edit(
+        "tidepool/gateway.py",
+        'app.add_route("/forecast", views.forecast)',
+        'app.add_route("/forecast", cached(views.forecast))',
+    )
+    s.bash("uv run pytest tests/test_gateway.py", "============ 14 passed in 1.31s ============")
+    s.bash("uv run ruff check tidepool", "All checks passed!")
+    s.bash('git commit -am "feat(gateway): cache forecasts in SQLite"',
+           "[main 9be07d1] feat(gateway): cache forecasts in SQLite\n 2 files changed, 27 insertions(+)")  # fmt: skip
+    s.say("Done: forecasts are cached in SQLite for one hour. All 14 gateway tests pass.")
+    s.save()
+
+
 def readme() -> None:
     s = Claude("readme", "2026-11-09T16:45:00", "claude-haiku-4-5-20251001", "main")
     s.user("Update the README: installation with uv, and the rate limits.")
@@ -316,5 +464,16 @@ def readme() -> None:
 
 
 if __name__ == "__main__":
-    for story in (rate_limiting, flaky_refresh, jwt_middleware, slow_query, readme):
+    for story in (
+        rate_limiting,
+        flaky_refresh,
+        tide_retries,
+        forecast_cache,
+        jwt_middleware,
+        slow_query,
+        retry_limit,
+        station_index,
+        forecast_store,
+        readme,
+    ):
         story()

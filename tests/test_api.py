@@ -12,7 +12,7 @@ import pytest
 
 import holdfast
 from holdfast import api
-from holdfast.flows.demo import SESSIONS
+from holdfast.demo.run import SESSIONS
 
 PAGE = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
 

@@ -42,7 +42,7 @@ MAY_WRITE = {
     "hooks/start_lines.py": "removes the list of files that a session was told, when it begins anew",
     "core/folders.py": "puts a whole folder in the place of another",
     "store/bundle.py": "an archive takes its place whole",
-    "flows/demo.py": "makes and removes its scratch project",
+    "demo/run.py": "makes and removes its scratch project",
     "flows/hosts.py": "uninstalling removes files that are ours alone",
     "flows/plugins.py": "a plugin's folder is made as a whole",
     "flows/transplant.py": "a memory takes the place of another",

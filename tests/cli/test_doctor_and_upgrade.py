@@ -94,7 +94,7 @@ def test_a_secret_written_by_hand_is_found(holdfast: Holdfast, repo: Path) -> No
 def test_a_newer_store_is_read_and_never_written(holdfast: Holdfast, home: Path, repo: Path) -> None:
     holdfast("import", DEMO, check=0)
     (memory_of(home) / "format").write_text("99\n")
-    assert len(holdfast("ledger", "--json", check=0).json()) == 5
+    assert len(holdfast("ledger", "--json", check=0).json()) == 10
     before = (repo / ".holdfast" / "ledger.md").read_bytes()
     for arguments in (["ledger", "add", "--session", "x"], ["import", str(DEMO)], ["doctor", "--fix"]):
         done = holdfast(*arguments, check=1)

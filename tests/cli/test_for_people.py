@@ -72,13 +72,13 @@ def test_rows_by_hand_are_not_called_no_sessions(holdfast: Holdfast) -> None:
 def test_init_says_what_it_will_read_before_it_does_and_how_long_that_took(
     holdfast: Holdfast, worked_with: Path
 ) -> None:
-    assert holdfast("init", "--dry-run", "--json", check=0).json()["to_read"]["transcripts"] == 5
+    assert holdfast("init", "--dry-run", "--json", check=0).json()["to_read"]["transcripts"] == 10
     said = holdfast("init", "--yes", "--no-wire", check=0).stdout
-    assert said.startswith("holdfast will read 5 transcripts (") and "Claude Code 3, Codex CLI 2." in said
+    assert said.startswith("holdfast will read 10 transcripts (") and "Claude Code 7, Codex CLI 3." in said
     (row,) = [line for line in said.splitlines() if line.startswith("  sessions")]
-    assert "5 (5 new, " in row and " read in " in row
+    assert "10 (10 new, " in row and " read in " in row
     again = holdfast("init", "--yes", "--no-wire", check=0).stdout
-    assert "will read" not in again and "5 (0 new)" in again
+    assert "will read" not in again and "10 (0 new)" in again
 
 
 def test_paths_begin_at_home_for_people_and_are_whole_in_json(holdfast: Holdfast, home: Path) -> None:

@@ -42,7 +42,7 @@ def test_one_command_reads_looks_wires_and_shows_what_the_next_session_is_told(
     done = holdfast("init", "--yes", "--agents", "claude-code", check=0)
     assert "shop is set up." in done.stdout
     (sessions,) = [line.split() for line in done.stdout.splitlines() if line.startswith("  sessions")]
-    assert sessions[1:4] == ["5", "(5", "new,"]
+    assert sessions[1:4] == ["10", "(10", "new,"]
     assert "The next session here is told:" in done.stdout
     assert "uninstall --all" in done.stdout
     payload = {"session_id": "s-1", "cwd": str(worked_with), "source": "startup", "transcript_path": ""}
@@ -59,7 +59,7 @@ def test_a_second_time_nothing_changes_and_nobody_is_asked(
     holdfast("init", "--yes", "--agents", "claude-code", check=0)
     before = {path: path.read_bytes() for path in (settings(home), worked_with / ".holdfast" / "ledger.md")}
     again = holdfast("init", "--agents", "claude-code", check=0)
-    assert "5 (0 new)" in again.stdout and "Set this up?" not in again.stderr
+    assert "10 (0 new)" in again.stdout and "Set this up?" not in again.stderr
     assert {path: path.read_bytes() for path in before} == before
     holdfast("uninstall", "--all", "--yes", check=0)
     assert not settings(home).exists()
@@ -92,7 +92,7 @@ def test_an_agent_whose_file_is_broken_is_left_out_and_said_unless_it_was_named(
 ) -> None:
     settings(home).write_text("{broken", encoding="utf-8")
     done = holdfast("init", "--yes", check=0)
-    assert "Claude Code is left out" in done.stderr and "5 (5 new, " in done.stdout
+    assert "Claude Code is left out" in done.stderr and "10 (10 new, " in done.stdout
     assert settings(home).read_text(encoding="utf-8") == "{broken"
     holdfast("init", "--yes", "--agents", "claude-code", check=1)
     holdfast("init", "--yes", "--agents", "nobody", check=2)

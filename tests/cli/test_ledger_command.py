@@ -172,9 +172,9 @@ def test_sharing_is_one_command_and_can_be_undone(holdfast: Holdfast, repo: Path
     assert git("status", "--porcelain") == ""
     holdfast("ledger", "add", "--session", "after", check=0)
     assert git("status", "--porcelain").split() == ["M", ".holdfast/ledger.md"]
-    assert len(holdfast("ledger", "--json").json()) == 6
+    assert len(holdfast("ledger", "--json").json()) == 11
     holdfast("ledger", "share", "--undo", check=0)
-    assert len(holdfast("ledger", "--json").json()) == 6
+    assert len(holdfast("ledger", "--json").json()) == 11
     git("commit", "--quiet", "-m", "take it back")
     assert git("ls-files") == "" and git("status", "--porcelain") == ""
 
@@ -202,17 +202,17 @@ def test_one_session_is_shown_with_its_tasks_and_the_evidence(holdfast: Holdfast
 def test_stats_give_totals_models_frameworks_and_averages(holdfast: Holdfast) -> None:
     holdfast("import", DEMO, check=0)
     stats = holdfast("ledger", "stats", "--json", check=0).json()
-    assert stats["total_sessions"] == 5 and stats["total_failed_tasks"] == 1
-    assert stats["model_performance"]["gpt-5.5"]["sessions"] == 2
-    assert stats["avg_cost"] > 0 and stats["known_costs"] == 5
+    assert stats["total_sessions"] == 10 and stats["total_failed_tasks"] == 1
+    assert stats["model_performance"]["gpt-5.5"]["sessions"] == 3
+    assert stats["avg_cost"] > 0 and stats["known_costs"] == 10
     text = holdfast("ledger", "stats", check=0).stdout
     assert (
-        "Ledger Statistics (5 sessions)" in text
+        "Ledger Statistics (10 sessions)" in text
         and "Top Frameworks" in text
-        and "Failed Tasks: 0.2 (16.7% failure rate: 1 of 6 tasks" in text
+        and "Failed Tasks: 0.1 (7.1% failure rate: 1 of 14 tasks" in text
     )
     only = holdfast("ledger", "stats", "--agent", "codex", "--json", check=0).json()
-    assert only["total_sessions"] == 2
+    assert only["total_sessions"] == 3
 
 
 @pytest.mark.promise("L17")
@@ -227,10 +227,10 @@ def test_unknown_cost_is_shown_as_unknown_and_never_as_nothing(holdfast: Holdfas
 
 def test_filters_narrow_the_list(holdfast: Holdfast) -> None:
     holdfast("import", DEMO, check=0)
-    assert len(holdfast("ledger", "--agent", "codex", "--json").json()) == 2
-    assert len(holdfast("ledger", "--since", "2026-11-06", "--json").json()) == 2
+    assert len(holdfast("ledger", "--agent", "codex", "--json").json()) == 3
+    assert len(holdfast("ledger", "--since", "2026-11-06", "--json").json()) == 5
     assert len(holdfast("ledger", "-n", "1", "--json").json()) == 1
-    assert len(holdfast("ledger", "list", "--model", "opus", "--json").json()) == 2
+    assert len(holdfast("ledger", "list", "--model", "opus", "--json").json()) == 6
     assert (
         holdfast("ledger", "--last", "1", "--json").json()
         == holdfast("ledger", "--limit", "1", "--json").json()

@@ -83,7 +83,7 @@ def test_a_memory_exported_and_restored_elsewhere_is_the_same_and_an_import_adds
     assert there.title == "shop"  # the clone's folder has another name
     listed_here = holdfast("ledger", "list", "--json", check=0).json()
     listed_there = holdfast("ledger", "list", "--json", cwd=elsewhere.repo, env=elsewhere.env, check=0).json()
-    assert listed_there == listed_here and len(listed_here) == 5
+    assert listed_there == listed_here and len(listed_here) == 10
     session = listed_here[0]["session"]
     shown = holdfast("ledger", "show", session, "--json", cwd=elsewhere.repo, env=elsewhere.env, check=0)
     shown_there, shown_here = shown.json(), holdfast("ledger", "show", session, "--json", check=0).json()
@@ -207,13 +207,13 @@ def test_a_merge_adds_what_is_missing_and_loses_nothing(
     done = holdfast(*merging, "--yes", "--json", cwd=elsewhere.repo, check=0).json()
     assert done["done"] and done["added"] == told["added"]
     added = done["added"]
-    assert (added["rows"], added["sessions"], added["records"], added["questions"]) == (5, 8, 5, 0)
+    assert (added["rows"], added["sessions"], added["records"], added["questions"]) == (10, 13, 10, 1)
     assert min(added["facts"], added["decisions"], added["next"], added["todo"]) >= 1
     store = memory_of(Machine(cwd=elsewhere.repo), project)
     assert store.name == "clone"  # its own project stays its own, and took the other's
     sessions = [found.session for found in store.entries().entries]
     assert {f"{word}-{n}" for word in ("alpha", "beta") for n in range(3)} < set(sessions)
-    assert len(sessions) == 11
+    assert len(sessions) == 16
     assert store.log_file.read_bytes().startswith(before["projects/clone/log.md"])
     facts = [kept.fact.text for kept in store.facts().reference.facts]
     assert {"beta listens on 8080", "alpha listens on 8080"} <= set(facts) and len(facts) == 1 + added[
@@ -222,7 +222,7 @@ def test_a_merge_adds_what_is_missing_and_loses_nothing(
     assert {"go on with alpha", "go on with beta"} <= {step.text for step in store.current().current.next}
     assert b"\n## Mine\nby hand\n" in store.current_file.read_bytes()
     rows = holdfast("ledger", "--json", cwd=elsewhere.repo, check=0).json()
-    assert len(rows) == 6
+    assert len(rows) == 11
     after = contents(project)
     again = holdfast("restore", archive, "--merge", cwd=elsewhere.repo, check=0)
     assert "is here already" in again.stdout and contents(project) == after

@@ -51,7 +51,7 @@ def on_terminal(
 def test_an_import_shows_a_bar_with_rate_and_remaining_time_and_leaves_a_clean_screen(repo: Path) -> None:
     screen, sent = on_terminal(["import", str(DEMO)], repo, 120)
     assert b"reading" in sent and b"/s" in sent
-    assert screen[0].startswith("5 sessions: 5 added") and not any("reading" in line for line in screen)
+    assert screen[0].startswith("10 sessions: 10 added") and not any("reading" in line for line in screen)
 
 
 @pytest.mark.parametrize("columns", [70, 90, 120, 200])
@@ -61,7 +61,7 @@ def test_a_table_fits_its_terminal_and_keeps_what_matters(
     holdfast("import", DEMO, check=0)
     screen, _ = on_terminal(["ledger"], repo, columns)
     shown = [line for line in screen if line]
-    assert len(shown) == 7, shown  # a header, a rule and a line for each session: nothing wraps
+    assert len(shown) == 12, shown  # a header, a rule and a line for each session: nothing wraps
     assert "Session" in shown[0] and "Outcome" in shown[0] and "Cost" in shown[0]
     assert all("…" not in line[:8] for line in shown)
 
@@ -111,7 +111,7 @@ def test_the_demo_shows_ledger_stats_and_what_the_next_session_is_told(
 ) -> None:
     text = holdfast("demo", check=0).stdout
     for part in (
-        "5 sessions: 5 added. Again: 0 added.",
+        "10 sessions: 10 added. Again: 0 added.",
         "Refactor the authentication middleware to use JWT",
         "Ledger Statistics",
         "would be told",
@@ -119,7 +119,7 @@ def test_the_demo_shows_ledger_stats_and_what_the_next_session_is_told(
         assert part in text
     told = holdfast("demo", "--json", check=0).json()["told"]
     assert any("uv run pytest" in line for line in told)
-    assert any(line.startswith("Next: ") for line in told)
+    assert any(line.startswith("To do (") for line in told)
     assert not (repo / ".holdfast").exists() and not (home / ".holdfast").exists()
 
 

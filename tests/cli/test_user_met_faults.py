@@ -288,9 +288,8 @@ def test_errors_show_what_a_terminal_would_obey(holdfast: Holdfast) -> None:
 
 def test_what_stands_before_the_verb_counts_too(holdfast: Holdfast) -> None:
     holdfast("import", DEMO, check=0)
-    assert len(holdfast("ledger", "--agent", "codex", "--json", "list", check=0).json()) == 2
-    assert holdfast("ledger", "--json", "stats", check=0).json()["total_sessions"] == 5
-    assert holdfast("ledger", "-n", "-1", check=2).returncode == 2
+    assert len(holdfast("ledger", "--agent", "codex", "--json", "list", check=0).json()) == 3
+    assert holdfast("ledger", "--json", "stats", check=0).json()["total_sessions"] == 10
     assert holdfast("ledger", "-n", "-1", check=2).returncode == 2
 
 

@@ -18,7 +18,7 @@ from tests.fuzz.oracles import FAST, Target, require, require_one_line
 from holdfast.agent_kit.contract import Glance, Importer, Reading, Warned
 from holdfast.agents.registry import BY_AGENT, importers
 from holdfast.core.errors import HoldfastError
-from holdfast.flows.demo import SESSIONS
+from holdfast.demo.run import SESSIONS
 from holdfast.model.events import Event
 from holdfast.sessions.session import SessionPart, conclude
 

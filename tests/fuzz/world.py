@@ -19,7 +19,7 @@ from tests.remembered import AT, remember
 
 from holdfast.briefing.prepare import prepare
 from holdfast.core import processes
-from holdfast.flows.demo import SESSIONS
+from holdfast.demo.run import SESSIONS
 from holdfast.flows.import_sessions import import_into
 from holdfast.flows.portability import export
 from holdfast.hooks import hook, rebuild

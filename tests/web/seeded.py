@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tests.agents.builders import ClaudeFile
 
+from holdfast.demo.run import SESSIONS
 from holdfast.flows import facts, lessons, questions, todos
-from holdfast.flows.demo import SESSIONS
 from holdfast.flows.import_sessions import import_into
 from holdfast.flows.notes import memory_to_change
 from holdfast.flows.repo_scan import look

@@ -38,7 +38,7 @@ from holdfast.core.open_files import opened_once
 from holdfast.core.place import find_checkout
 from holdfast.core.reuse import Reuse, reusing
 from holdfast.core.tokens import count_tokens
-from holdfast.flows.demo import SESSIONS as DEMO
+from holdfast.demo.run import SESSIONS as DEMO
 from holdfast.flows.find_transcripts import TranscriptSearch, importers_for, search_paths
 from holdfast.flows.import_sessions import collector_paused
 from holdfast.memory.read import ProjectMemory

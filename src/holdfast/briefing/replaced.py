@@ -9,8 +9,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection
 
-from holdfast.core.likeness import Likeness, compare_signatures, signature
+from holdfast.core.likeness import Likeness, Signature, compare_signatures, signature
 from holdfast.hooks.telling import opened
+from holdfast.language.harvest_sentences import split_reason
 from holdfast.memory.decisions import SessionPassages
 from holdfast.memory.read import ProjectMemory
 from holdfast.store.project import Project
@@ -28,14 +29,19 @@ def replaced_passages(
     for session in sessions:
         others = [sections[other] for other in later.get(session, ()) if other in sections]
         for other in sorted(others, key=lambda section: (section.at or 0.0, section.session)):
-            new = [signature(passage.text) for passage in other.passages if passage.status == "agreed"]
+            new = [_choice(passage.text) for passage in other.passages if passage.status == "agreed"]
             for passage in sections[session].passages if session in sections else ():
-                said = signature(passage.text)
+                said = _choice(passage.text)
                 if passage.status == "agreed" and any(
                     compare_signatures(said, one).likeness is Likeness.CLASH for one in new
                 ):
                     replaced[passage.id] = other
     return replaced
+
+
+def _choice(text: str) -> Signature:
+    """What a passage settles, without the reason: two choices clash whatever each was made for."""
+    return signature(split_reason(text)[0])
 
 
 def later_sessions(project: Project) -> dict[str, set[str]]:

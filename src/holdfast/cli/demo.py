@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from holdfast.cli.log import show_entry
-from holdfast.flows.demo import demonstrate
+from holdfast.demo.run import demonstrate
 from holdfast.ledger.rows import titles_of
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, option

@@ -379,6 +379,7 @@ def is_time(path: str) -> bool:
 
 def entry(call: Call, found: Place) -> dict[str, object]:
     return {
+        "time": moment(call.now),
         "host": call.host,
         "event": call.event,
         "session": call.text("session_id"),
