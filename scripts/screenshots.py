@@ -12,7 +12,6 @@ Chromium of scripts/install_browser.sh, which it runs.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import signal
@@ -30,16 +29,6 @@ from playwright.sync_api import Browser, Page, sync_playwright
 ROOT = Path(__file__).parents[1]
 WIDTHS = (700, 1280, 1900)
 THEMES = ("light", "dark")
-# What the demonstration's sessions do not have: decisions, and a session that memory told something.
-DECISIONS = (
-    ("Rate limits count per client id, not per address: 429 with Retry-After", "offices share one address"),
-    ("Tokens are checked against the clock that the caller gives", "tests must not wait"),
-    ("The README shows uv first, pip second", "that is what new users have"),
-)
-TOLD = {
-    "session_id": "b04e300d-79b6-53bc-9504-73c6d3d7668b",
-    "prompt": "The README must say how rate limits count per client, and what a 429 says",
-}
 HEIGHTS = {700: 1000, 1280: 860, 1900: 1100}
 
 
@@ -131,18 +120,10 @@ def demonstration(scratch: Path) -> tuple[Path, Path]:
     project, home = scratch / "tidepool", scratch / "home"
     env = {**os.environ, "HOME": str(scratch), "HOLDFAST_HOME": str(home), "CI": "", "HOLDFAST": ""}
 
-    def holdfast(*words: str, asked: str = "") -> None:
-        done = [sys.executable, "-m", "holdfast", *words]
-        subprocess.run(
-            done, check=True, capture_output=True, cwd=project, env=env, input=asked, encoding="utf-8"
-        )
-
-    holdfast("init", "--yes")
-    for text, why in DECISIONS:
-        holdfast("decide", text, "--because", why)
-    holdfast("backtest", str(ROOT / "src" / "holdfast" / "demo_sessions"))
-    prompt = {"hook_event_name": "UserPromptSubmit", "cwd": str(project), **TOLD}
-    holdfast("hook", "claude-code", "UserPromptSubmit", asked=json.dumps(prompt))
+    tried = ["backtest", str(ROOT / "src" / "holdfast" / "demo_sessions")]  # for Proof
+    subprocess.run(
+        [sys.executable, "-m", "holdfast", *tried], check=True, capture_output=True, cwd=project, env=env
+    )
     return project, home
 
 

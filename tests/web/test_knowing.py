@@ -116,7 +116,8 @@ def test_failure_rates_come_with_their_interval_and_n(seeded: Served) -> None:
 @pytest.mark.parametrize("objective", ["balanced", "cost", "nonsense"])
 def test_a_goal_gets_a_recommendation_or_why_there_is_none(objective: str, seeded: Served) -> None:
     page = seeded.get(f"/{seeded.slug}/cost?goal=fix+the+login&objective={objective}")
-    assert "Not enough evidence" in page  # seven sessions; ten are needed
+    assert 'class="verdict"' in page
+    assert re.search(r"\d+ judged sessions", page)
     long = seeded.ask("GET", f"/{seeded.slug}/cost?goal={'x' * 2500}")
     assert long.status == 400 and "2,500 characters" in long.text
 
@@ -243,7 +244,7 @@ def test_text_of_agents_and_repositories_stays_text(path: str, chromium: Any, ho
         assert page.locator("main img[src=x], #dialog img[src=x]").count() == 0
         assert page.locator("main script, #dialog script").count() == 0
         text = page.locator("main").inner_text()
-        assert "49" not in text or "7*7" in text
+        assert not re.search(r"\b49\b", text) or "7*7" in text
         assert asked == []
 
 

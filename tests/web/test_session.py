@@ -196,7 +196,7 @@ def test_forgetting_shows_what_goes_and_then_it_is_gone_everywhere(page: Any, se
         page.get_by_role("button", name="Forget it for good").click()
     page.get_by_text("is forgotten").wait_for()
     assert page.locator("[data-undo]").count() == 0
-    assert page.locator("[data-row]").count() == 4
+    assert page.locator("[data-row]").count() == 9
     assert server.ask("GET", f"/{slug}/session/{GATEWAY}").status == 404
     listed = [sys.executable, "-m", "holdfast", "ledger", "--json"]
     rows = subprocess.run(

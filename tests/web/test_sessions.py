@@ -25,9 +25,10 @@ def told_server(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     folder = tmp_path_factory.mktemp("told")
     shutil.copytree(demo, folder / "demo", symlinks=True)
     machine, project = project_of(demo)
-    tell(
-        project.memory, GATEWAY, machine.now().timestamp(), PROMPT, [("tidepool/limits.py", "touched often")]
-    )
+    lines = [
+        (f"tidepool/limits_{number}.py", "touched often") for number in range(12)
+    ]  # more than the others
+    tell(project.memory, GATEWAY, machine.now().timestamp(), PROMPT, lines)
     yield from served(demo)
 
 
@@ -43,14 +44,14 @@ def listed(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("query", "most"),
     [
-        ("agent=codex", 2),
-        ("model=claude-opus-4-7", 2),
+        ("agent=codex", 3),
+        ("model=claude-opus-4-7", 6),
         ("kind=docs", 1),
         ("outcome=failed", 1),
         ("branch=feat/jwt", 1),
-        ("with=commits", 2),
-        ("with=failures", 3),
-        ("with=told", 1),
+        ("with=commits", 6),
+        ("with=failures", 6),
+        ("with=told", 5),
         ("from=2026-11-05&to=2026-11-06", 2),
         ("q=rate+limit", 2),
         ("q=JWT", 1),
@@ -61,7 +62,7 @@ def listed(text: str) -> list[str]:
 def test_each_filter_leaves_the_sessions_that_it_names(told_server: Served, query: str, most: int) -> None:
     every = listed(told_server.get(f"/{told_server.slug}/sessions"))
     found = listed(told_server.get(f"/{told_server.slug}/sessions?{query}"))
-    assert len(every) == 5
+    assert len(every) == 10
     assert len(found) == most
     assert set(found) <= set(every)
 
@@ -71,7 +72,7 @@ def test_each_filter_leaves_the_sessions_that_it_names(told_server: Served, quer
 )
 def test_a_filter_that_nothing_fits_or_nobody_knows_breaks_nothing(told_server: Served, query: str) -> None:
     text = told_server.get(f"/{told_server.slug}/sessions?{query}")
-    assert "No session matches" in text or len(listed(text)) == 5
+    assert "No session matches" in text or len(listed(text)) == 10
 
 
 def test_the_order_is_the_newest_unless_another_is_asked_for(told_server: Served, demo: Path) -> None:
@@ -92,7 +93,7 @@ def test_filters_stand_in_the_address_and_come_back_with_it(told_page: Any, told
         told_page.select_option("select[name=sort]", "cost")
     query = parse_qs(urlsplit(told_page.url).query)
     assert query == {"agent": ["codex"], "sort": ["cost"]}  # no empty ones
-    assert told_page.locator("[data-row]").count() == 2
+    assert told_page.locator("[data-row]").count() == 3
     told_page.goto(told_page.url)
     assert told_page.input_value("select[name=agent]") == "codex"
     told_page.fill(".filters input[name=q]", "slow")
@@ -102,7 +103,7 @@ def test_filters_stand_in_the_address_and_come_back_with_it(told_page: Any, told
     told_page.locator("h1").click()
     with told_page.expect_navigation():
         told_page.keyboard.press("x")
-    assert told_page.locator("[data-row]").count() == 5
+    assert told_page.locator("[data-row]").count() == 10
     told_page.go_back()
     assert told_page.locator("[data-row]").count() == 1
 
@@ -122,10 +123,10 @@ def test_a_day_of_the_heat_map_leads_to_its_sessions(told_page: Any, told_server
 @pytest.mark.slow
 def test_rows_are_walked_and_opened_by_keys_alone(told_page: Any, told_server: Served) -> None:
     told_page.goto(f"/{told_server.slug}/sessions")
-    for _ in range(5):
+    for _ in range(10):
         told_page.keyboard.press("j")
     assert told_page.locator("[data-row][aria-current]").get_attribute("id") == f"session-{GATEWAY}"
-    assert "1 line" in told_page.locator("[data-row][aria-current]").inner_text()
+    assert "12 lines" in told_page.locator("[data-row][aria-current]").inner_text()
     with told_page.expect_navigation():
         told_page.keyboard.press("Enter")
     assert GATEWAY in told_page.url
@@ -141,7 +142,7 @@ def test_many_sessions_are_shown_a_page_at_a_time_and_filters_stay(tmp_path: Pat
     for serving in served(tmp_path):
         first = listed(serving.get(f"/{serving.slug}/sessions"))
         last = listed(serving.get(f"/{serving.slug}/sessions?page=4"))
-        assert (len(first), len(last)) == (50, 35)  # with those of the demonstration
+        assert (len(first), len(last)) == (50, 40)  # with those of the demonstration
         assert not {*first} & {*last}
         text = serving.get(f"/{serving.slug}/sessions?sort=cost&outcome=done")
         older = re.search(r'rel="next" href="([^"]+)"', text)

@@ -201,6 +201,7 @@ class App:
             form=Fields(fields),
             lists=lists,
             htmx=headers.get("hx-request") == "true",
+            refreshed=method == "GET" and "x-holdfast" in headers and "hx-request" not in headers,
         )
 
     # --- answers ---------------------------------------------------------------------------------------
@@ -228,6 +229,10 @@ class App:
 
     def _fail(self, request: Request | None, error: HoldfastError) -> Response:
         status = {NotFound: 404, UsageError: 400}.get(type(error), 500)
+        if request is not None and request.refreshed:
+            return Response(
+                status_code=204
+            )  # what the page shows is gone: a browser would log another answer
         if request is not None and request.htmx:
             response = Response(self._renderer.failure(request, error), media_type="text/html")
             response.headers["HX-Reswap"] = "none"

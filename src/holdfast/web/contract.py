@@ -168,6 +168,7 @@ class Request(Struct, frozen=True, kw_only=True):
     query: Mapping[str, str] = {}
     form: Mapping[str, str] = {}
     htmx: bool = False
+    refreshed: bool = False  # an open page is loaded again, for the parts that follow the files
     lists: Mapping[str, Sequence[str]] = {}  # every value of a field of the query or the form
 
     @property

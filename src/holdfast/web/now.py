@@ -134,7 +134,9 @@ def notices(request: Request) -> Fragment:
     """What keeps memory from working: transcripts are searched for it, so it comes after the page."""
     from holdfast.flows.status import status_of
 
-    status = request.kept("status", lambda: status_of(request.here, request.project), "sessions", "memory")
+    status = request.kept(
+        "status", lambda: status_of(request.here, request.project), "sessions", "memory", "hooks"
+    )
     return Fragment("now_notices.html", status=status)
 
 

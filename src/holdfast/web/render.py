@@ -69,7 +69,10 @@ class Renderer:
             self._jinja.get_template(name)
 
     def page(self, request: Request | None, page: Page) -> str:
-        flash = self._app.take_flash() if request is not None else []
+        shown = (
+            request is not None and not request.refreshed
+        )  # the messages of one that is refreshed stay unseen
+        flash = self._app.take_flash() if shown else []
         context = self._frame(request) | {"title": page.title, "flash": flash} | page.context
         return visible(self._jinja.get_template(page.template).render(context))
 

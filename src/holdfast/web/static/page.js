@@ -147,13 +147,22 @@ document.addEventListener("keydown", (event) => {
 
 let due = new Set();  // topics; "all" stands for every one
 let busy = false;
+let writing = 0;  // while a write runs, files change one after the other: what follows them waits for its end
+
+const writes = (event) => event.detail.requestConfig?.verb !== "get";
+document.addEventListener("htmx:beforeRequest", (event) => { writing += writes(event); });
+document.addEventListener("htmx:afterRequest", (event) => {
+  if (!writes(event) || event.detail.xhr?.getResponseHeader("HX-Redirect")) return;  // this page goes
+  writing -= 1;
+  if (due.size) refresh([]);
+});
 
 // Loads the page again and replaces the parts that show these topics.
 async function refresh(topics = ["all"]) {
   topics.forEach((topic) => due.add(topic));
-  if (busy) return;
+  if (busy || writing) return;
   busy = true;
-  while (due.size) {
+  while (due.size && !writing) {
     const now = due;
     due = new Set();
     const parts = all("[data-live]").filter((part) => now.has("all") || part.dataset.live.split(" ").some((topic) => now.has(topic)));
