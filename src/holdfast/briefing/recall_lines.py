@@ -26,6 +26,7 @@ from holdfast.core.tokens import count_tokens, cut_to
 from holdfast.model.line import Line
 from holdfast.model.search import Hit
 from holdfast.model.statement import SessionText, Statement, decoded
+from holdfast.store.line_grammar import render_minute
 
 # --- sessions ------------------------------------------------------------------------------------------
 
@@ -125,6 +126,7 @@ _WORDS_OF_FORMULA = 5
 _MOST_FAILURES = 2  # of one command: a linter has a lesson for each of its rules
 
 _LABELS = {"D": "Decided: ", "N": "Found: ", "Q": "Asked: "}
+_HERE = ("", "user", "agent", "you")  # who decided here; anybody else is named
 _DECISIONS = ("decision", "rule", "preference")  # among passages; others found something
 _PLAN, _IMPLEMENT = "Plan approved: ", "Implement the plan: "
 _WHY = lazy_regex(r" \(.*\)(?= → |$)")
@@ -279,7 +281,11 @@ def _statement(hit: Hit) -> str:
 def _label(hit: Hit) -> str:
     statement = decoded(hit.data)
     is_decision = not isinstance(statement, Statement) or statement.kind in _DECISIONS
-    return _LABELS.get(sort_of(hit) if sort_of(hit) != "D" or is_decision else "N", "")
+    label = _LABELS.get(sort_of(hit) if sort_of(hit) != "D" or is_decision else "N", "")
+    if label and isinstance(statement, Statement) and statement.who not in _HERE:
+        day = f", {render_minute(statement.at)[5:10]}" if statement.at is not None else ""
+        return f"{label.removesuffix(': ')} ({statement.who}{day}): "
+    return label
 
 
 def _tried(hit: Hit) -> str:

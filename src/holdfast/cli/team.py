@@ -179,6 +179,10 @@ def _choose(options: Namespace, machine: Machine, *, share: bool) -> None:
     require_person(machine)
     project = machine.project()
     view = _view(machine, project)
+    if share and any(member.author == view.own and member.role == "reader" for member in view.members):
+        raise UsageError("you may only read in this team", fix="Ask an owner for an invitation as a member")
+    if share and all(member.author != view.own for member in view.members):
+        raise UsageError("you are not in the team", fix="holdfast team join CODE")
     chosen = team_items.choose(machine, project, options.ids, share=share)
     ids = ", ".join(item.id for item in chosen)
     readers = ", ".join(_shown(member.name) for member in view.members if member.author != view.own)

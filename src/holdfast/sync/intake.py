@@ -13,7 +13,7 @@ from holdfast.sync.entry import Entry, Signed
 from holdfast.sync.items import parts_of
 from holdfast.sync.keys import Keys, Verifier
 from holdfast.sync.packs import BadPack, unpack
-from holdfast.sync.roster import PREFIX, Roster, keys_in, roster_of
+from holdfast.sync.roster import PREFIX, Roster, is_removal, keys_in, roster_of
 from holdfast.sync.settings import TeamSettings
 
 _FORGED = "its signature is not its author's"
@@ -136,7 +136,7 @@ class Intake:
             return "" if self._team is not None and signed.id == self._team.id else "it is about another team"
         if kind == "request" and entry.author == author:
             return ""
-        leaves = kind == "member" and entry.body is None and entry.author == author
+        leaves = kind == "member" and is_removal(entry.body) and entry.author == author
         return (
             "" if entry.author in roster.owners or leaves else "only an owner may change who is in the team"
         )

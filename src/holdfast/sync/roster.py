@@ -1,7 +1,7 @@
 """Who is in the team: derived from signed entries, which count only if an owner wrote them.
 
 roster/team             the team, by the person who made it; its id is pinned when one joins
-roster/member/AUTHOR    a member's keys, name and role, by an owner; without a body: removed
+roster/member/AUTHOR    a member's keys, name and role, by an owner; the role `removed` by an owner or that person
 roster/request/AUTHOR   who asks to join, by that person, with proof of the invitation
 """
 
@@ -26,6 +26,7 @@ from holdfast.sync.settings import TeamSettings
 
 PREFIX = "roster/"
 ROLES = ("owner", "member", "reader")
+REMOVED = "removed"
 _CODE = "holdfast-team-"
 
 
@@ -122,11 +123,17 @@ def _take(roster: Roster, version: Version, team: TeamSettings) -> None:
         _change_member(roster, entry, author, keys)
 
 
+def is_removal(body: Any) -> bool:
+    return body is None or (isinstance(body, dict) and body.get("role") == REMOVED)
+
+
 def _change_member(roster: Roster, entry: Entry, author: str, keys: _Keys | None) -> None:
-    if entry.body is None:
+    if is_removal(entry.body):
         gone = roster.members.pop(author, None)
         roster.removed[author] = entry.order
-        if gone is not None:
+        if gone is None and keys is not None and author_of(keys.verify) == author:
+            gone = Member(author=author, verify=keys.verify, seal=keys.seal, name=keys.name, role="reader")
+        if gone is not None:  # whose signatures are still checked
             roster.before[author] = gone
     elif keys is not None and entry.author in roster.owners and author_of(keys.verify) == author:
         role = keys.role if keys.role in ROLES else "reader"

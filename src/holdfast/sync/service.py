@@ -15,14 +15,23 @@ from holdfast.flows.refresh import refresh
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.sync_journal import NAME as JOURNAL
-from holdfast.store.sync_journal import SyncJournal
+from holdfast.store.sync_journal import Row, SyncJournal
 from holdfast.sync import team_items
 from holdfast.sync.collect import Author, families
 from holdfast.sync.intake import row_of
 from holdfast.sync.items import Place
 from holdfast.sync.keys import Keys, fingerprint
 from holdfast.sync.merge import Conflict, conflicts, essence, settling_key
-from holdfast.sync.roster import PREFIX, Member, Roster, invitation_code, proof_of, read_code, roster_of
+from holdfast.sync.roster import (
+    PREFIX,
+    REMOVED,
+    Member,
+    Roster,
+    invitation_code,
+    proof_of,
+    read_code,
+    roster_of,
+)
 from holdfast.sync.run import SyncResult, SyncRun
 from holdfast.sync.settings import (
     Invitation,
@@ -234,7 +243,7 @@ def settle(machine: Machine, project: Project, wanted: str) -> Conflict:
 def create_team(machine: Machine, project: Project, name: str) -> TeamSettings:
     """Makes a team of this project, with this person as its owner."""
     settings, keys = read_settings(project), Keys(machine)
-    if settings.team is not None:
+    if settings.team is not None and not _has_left(project, settings, keys):
         raise UsageError(
             f"this project has the team {settings.team.name!r}",
             fix="holdfast team members shows who is in it",
@@ -247,6 +256,7 @@ def create_team(machine: Machine, project: Project, name: str) -> TeamSettings:
     author, public = Author(machine, keys, settings.project), keys.public
     with journal_of(project, change=True) as journal:
         assert journal is not None
+        journal.purge(_is_of_a_team)  # that this person left
         body = {"verify": public.verify, "seal": public.seal, "name": public.name, "role": "owner"}
         signed = author.entry(f"{PREFIX}team", body, (), "team")
         journal.add(row_of(signed), signed.entry.order.machine, ())
@@ -280,8 +290,9 @@ def join(machine: Machine, project: Project, code: str) -> TeamSettings:
     """Answers an invitation: the request travels with the next sync, and whoever invited makes one a member."""
     wanted_project, team = read_code(code)
     settings, keys = read_settings(project), Keys(machine)
-    if settings.team is not None and settings.team.id != team.id:
-        raise UsageError(f"this project has the team {settings.team.name!r}", fix="holdfast team leave first")
+    known = settings.team
+    if known is not None and known.id != team.id and not _has_left(project, settings, keys):
+        raise UsageError(f"this project has the team {known.name!r}", fix="holdfast team leave first")
     if settings.project and settings.project != wanted_project:
         raise UsageError(
             "the invitation is for another project, or this one is synced under another identity",
@@ -302,6 +313,8 @@ def join(machine: Machine, project: Project, code: str) -> TeamSettings:
     author = Author(machine, keys, settings.project)
     with journal_of(project, change=True) as journal:
         assert journal is not None
+        if known is not None and known.id != team.id:
+            journal.purge(_is_of_a_team)
         key = f"{PREFIX}request/{public.author}"
         body = {
             "verify": public.verify,
@@ -312,8 +325,20 @@ def join(machine: Machine, project: Project, code: str) -> TeamSettings:
         signed = author.entry(key, body, [row.id for row in journal.heads(key)], "team")
         journal.add(row_of(signed), signed.entry.order.machine, signed.entry.parents)
         _read_again(journal, settings)
+    if known is not None and known.id == team.id:
+        known.secret = team.secret
+        team = known
     change_settings(project, lambda now: setattr(now, "team", team))
     return team
+
+
+def _is_of_a_team(row: Row) -> bool:
+    return row.scope == "team"
+
+
+def _has_left(project: Project, settings: SyncSettings, keys: Keys) -> bool:
+    with journal_of(project) as journal:
+        return journal is not None and keys.author in roster_of(journal, settings.team).removed
 
 
 def remove(machine: Machine, project: Project, wanted: str) -> Member:
@@ -326,7 +351,7 @@ def remove(machine: Machine, project: Project, wanted: str) -> Member:
         member = find_member(roster_of(journal, settings.team), wanted)
         if member.author == keys.author:
             raise UsageError("that is you", fix="holdfast team leave takes you out of the team")
-        _take_out(journal, author, member.author)
+        _take_out(journal, author, member)
     return member
 
 
@@ -335,21 +360,26 @@ def leave(machine: Machine, project: Project) -> None:
     settings, keys = read_settings(project), Keys(machine)
     if settings.team is None:
         raise UsageError("this project has no team here", fix="holdfast team join CODE")
-    with journal_of(project, change=True) as journal:
-        assert journal is not None
-        author = Author(machine, keys, settings.project)
-        _take_out(journal, author, keys.author)
 
     def change(settings: SyncSettings) -> None:
         assert settings.team is not None
         settings.team.shared.clear()
 
-    change_settings(project, change)
+    settings = change_settings(project, change)
+    with journal_of(project, change=True) as journal:
+        assert journal is not None
+        author = Author(machine, keys, settings.project)
+        # First what was shared: what one says after one has left counts for nobody.
+        team_items.collect(machine, project, journal, author, settings)
+        public = keys.public
+        own = Member(author=keys.author, verify=public.verify, seal=public.seal, name=public.name)
+        _take_out(journal, author, own)
 
 
-def _take_out(journal: SyncJournal, author: Author, whose: str) -> None:
-    key = f"{PREFIX}member/{whose}"
-    signed = author.entry(key, None, [row.id for row in journal.heads(key)], "team")
+def _take_out(journal: SyncJournal, author: Author, member: Member) -> None:
+    key = f"{PREFIX}member/{member.author}"
+    body = {"verify": member.verify, "seal": member.seal, "name": member.name, "role": REMOVED}
+    signed = author.entry(key, body, [row.id for row in journal.heads(key)], "team")
     journal.add(row_of(signed), signed.entry.order.machine, signed.entry.parents)
 
 

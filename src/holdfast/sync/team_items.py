@@ -29,6 +29,7 @@ from holdfast.store.gate import gate, pass_value
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.sync_journal import SyncJournal
+from holdfast.store.versions import Versions
 from holdfast.store.waiting import team_waiting
 from holdfast.sync.collect import Author
 from holdfast.sync.intake import row_of
@@ -177,8 +178,8 @@ def collect(
         mine = [
             version.id for version in heads if version.entry.author == own and version.entry.body is not None
         ]
-        if mine:
-            signed = author.entry(key, None, mine, "team")
+        if mine or not heads:  # without heads it was forgotten here: the others do not know that
+            signed = author.entry(key, None, mine or [shown[key].id], "team")
             journal.add(row_of(signed), signed.entry.order.machine, signed.entry.parents)
         journal.show(key, "", "")
 
@@ -208,12 +209,15 @@ def admit(
                 one
                 for one in team.invitations
                 if one.until > now
-                and one.used_by in ("", request.author)
+                and (
+                    not one.used_by
+                    or (one.used_by == request.author and request.author not in roster.removed)
+                )
                 and is_proof(request.proof, one.secret, key)
             ),
             None,
         )
-        if invitation is None or request.author in roster.removed:
+        if invitation is None:
             continue
         member = Member(
             author=request.author,
@@ -248,8 +252,10 @@ def write_member(journal: SyncJournal, author: Author, member: Member) -> None:
 
 
 def shared_items(journal: SyncJournal, settings: SyncSettings, keys: Keys, roster: Roster) -> list[Shared]:
-    """What the team shares now, the latest first."""
-    found = []
+    """What the team shares now, the latest first; nothing for a person who left it."""
+    found: list[Shared] = []
+    if keys.author in roster.removed:
+        return found
     for key, version in items_of(journal, "team/", roster.owners).items():
         entry = version.entry
         item = _decoded(entry.body, parts_of(key)[-1])
@@ -343,7 +349,16 @@ def _write(store: MemoryStore, path: Path, sections: list[SessionPassages], dism
     if not sections and not files.read(path):
         return False
     content = with_sessions(_beginning(store.name), sections, dismissed)
-    return store.change(path, lambda _: content, "what others of the team shared")
+    if not store.change(path, lambda _: content, "what others of the team shared"):
+        return False
+    # What its author took back or forgot stays in no version here.
+    memory, now = store.project.memory, files.read(path)
+    shown = path.relative_to(memory).as_posix()
+    with files.lock(store.lock_path) as held:
+        Versions(memory / "history").rewrite(
+            held, lambda name, data: data if name != shown or data == now else None
+        )
+    return True
 
 
 def _beginning(project: str) -> str:
