@@ -89,7 +89,7 @@ def test_no_host_notices_that_the_index_cannot_be_used(indexed: Prompted, host: 
 
 
 @pytest.mark.parametrize("harm", HARMS)
-@pytest.mark.parametrize("host", [host for host in HOSTS if PROMPT in host_protocol.EVENTS[host].values()])
+@pytest.mark.parametrize("host", [host for host in HOSTS if not host_protocol.is_alone(host)])
 def test_a_prompt_is_told_while_the_index_cannot_be_used(indexed: Prompted, host: str, harm: str) -> None:
     (theirs,) = [name for name, event in host_protocol.EVENTS[host].items() if event == PROMPT][:1]
     with HARMS[harm](indexed.memory / "index.db"):
