@@ -296,6 +296,10 @@ def _steps(done: Done, proof: str) -> list[str]:
         )
     if done.known.sessions:
         steps.append("holdfast ledger: what each session cost and how it ended")
+    if done.known.sessions:
+        steps.append(
+            "holdfast note write: your own agent can write notes, too; off unless you ask, takes its quota"
+        )
     return steps or ["holdfast demo shows what you will get"]
 
 

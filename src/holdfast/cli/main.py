@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "note fact": ("holdfast.cli.fact", "keep, list, verify and retire facts, each with its evidence"),
     "note decision": ("holdfast.cli.decide", "keep, list, change, confirm and retire decisions"),
     "note answer": ("holdfast.cli.answer", "answer or close a question, so that it is not asked again"),
+    "note write": ("holdfast.cli.write", "let your own agent write what a session settled, once"),
     "note rule": ("holdfast.cli.rule", "keep a rule as a lesson of this project"),
     "lessons": ("holdfast.cli.lessons", "what sessions taught: review, promote, reject, share, trust"),
     "know": ("holdfast.cli.know", "how things are done here, with the files that show it"),

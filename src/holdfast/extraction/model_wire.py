@@ -217,7 +217,11 @@ def command_answer(data: bytes) -> Answer:
         response = msgspec.json.decode(text.encode("utf-8"))
     except (msgspec.MsgspecError, RecursionError):
         return Answer(text)
-    if not isinstance(response, dict) or not isinstance(response.get("result"), str):
+    if not isinstance(response, dict):
+        return Answer(text)
+    if isinstance(response.get("response"), str) and "session_id" in response:  # Gemini CLI and Qwen Code
+        return Answer(response["response"])
+    if not isinstance(response.get("result"), str):
         return Answer(text)
     stated = response.get("total_cost_usd")
     usd = float(stated) if isinstance(stated, int | float) and not isinstance(stated, bool) else None

@@ -65,6 +65,12 @@ def main(arguments: Sequence[str]) -> int:
             seconds_left = LONGEST_S - (time.monotonic() - began) - RESERVE_S
             for problem in extract_ended(machine, project, result.ended, seconds_left):
                 _log(memory, problem)
+        if result.ended and machine.settings().writer != "none":
+            from holdfast.extraction.writer import write_ended
+
+            seconds_left = LONGEST_S - (time.monotonic() - began) - RESERVE_S
+            for problem in write_ended(machine, project, result.ended, seconds_left):
+                _log(memory, problem)
         if result.ended and syncs_after_session(project.memory):
             # A process of its own: a target may be slow or away, and must not hold up the next capture.
             detach(["-m", "holdfast", "sync", "--quiet"], machine.env, str(project.root))

@@ -301,18 +301,25 @@ class CaptureStore:
         return [(session, end) for session, record in rows for end in decode(record).harvest.dead_ends]
 
     def dialogue(self, session: str) -> list[str]:
-        """What person and agent said in a session. Nothing else of its digests is decoded."""
+        """What person and agent said in a session."""
+        return [text for _, text in self.messages(session)]
+
+    def messages(self, session: str) -> list[tuple[str, str]]:
+        """The same with who said it, `user` or `agent`. Nothing else of the digests is decoded."""
         rows = self._ask("SELECT digest FROM source WHERE session = ? AND digest != x''", (session,))
         decode = msgspec.msgpack.Decoder(_OnlyDialogue).decode
         digests = [decode(digest) for (digest,) in rows]
         digests = [digest for digest in digests if not digest.parent]
         digests.sort(key=lambda digest: digest.first_at or 0.0)
-        texts = [
-            text
+        said = [
+            message
             for digest in digests
-            for text in (*(message.text for message in digest.harvest.dialogue), digest.harvest.report)
+            for message in (
+                *((message.by, message.text) for message in digest.harvest.dialogue),
+                ("agent", digest.harvest.report),
+            )
         ]
-        return [text for text in texts if text]
+        return [(by, text) for by, text in said if text]
 
     def lived(self, limit: int) -> list[Lived]:
         """Return the experience of the latest sessions, oldest first. Nothing else of them is decoded."""

@@ -118,6 +118,16 @@ OPTIONS = (
         "How long one call may take; what takes longer than 120 is cut off.",
     ),
     Option(
+        "writer",
+        str,
+        "none",
+        True,
+        "Who writes what a session settled, beside the rules: your own agent without a terminal (claude, codex, "
+        "gemini, qwen), or the endpoint that extractor names. It is asked about sessions of ten messages or more, at "
+        "most five a day, and must quote them; none: nobody is asked.",
+        ("none", "claude", "codex", "gemini", "qwen", "endpoint"),
+    ),
+    Option(
         "projects",
         dict,
         {},
@@ -205,6 +215,7 @@ class Settings(Struct, frozen=True):
     extractor_command: tuple[str, ...] = ()
     extractor_daily_usd: float = 0.5
     extractor_seconds: int = 60
+    writer: str = "none"
     projects: tuple[tuple[str, str], ...] = ()
     know_conventions: int = 50
     know_patterns: int = 50
