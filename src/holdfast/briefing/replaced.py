@@ -14,6 +14,7 @@ from holdfast.hooks.telling import opened
 from holdfast.language.harvest_sentences import split_reason
 from holdfast.memory.decisions import SessionPassages
 from holdfast.memory.read import ProjectMemory
+from holdfast.model.memory import Passage
 from holdfast.store.project import Project
 
 
@@ -37,6 +38,18 @@ def replaced_passages(
                 ):
                     replaced[passage.id] = other
     return replaced
+
+
+def successor(text: str, section: SessionPassages) -> Passage | None:
+    """The passage of a later session that replaced this text."""
+    said = _choice(text)
+    clashing = (
+        passage
+        for passage in section.passages
+        if passage.status == "agreed"
+        and compare_signatures(said, _choice(passage.text)).likeness is Likeness.CLASH
+    )
+    return next(clashing, None)
 
 
 def _choice(text: str) -> Signature:

@@ -19,6 +19,7 @@ from holdfast.demo.telling import tell_session
 from holdfast.flows import facts, lessons, questions, todos
 from holdfast.flows.find_transcripts import TranscriptSearch, importers_for, search_paths
 from holdfast.flows.import_sessions import ImportReport, import_into, import_sources
+from holdfast.flows.payback import pay_back
 from holdfast.flows.repo_scan import look
 from holdfast.ledger.rows import read_ledger, rows
 from holdfast.memory.log import render_entry
@@ -130,11 +131,14 @@ def _import_as_they_came(machine: Machine, project: Project) -> ImportReport:
             _set_clock(machine, waiting[0].at.timestamp())
             waiting.pop(0).does(machine, project)
         _set_clock(machine, began)
+        session = ""
         if began >= TOLD_SINCE.timestamp():
             prepare(machine, project)
-            tell_session(machine, project, source)
+            session = tell_session(machine, project, source)
         _set_clock(machine, began + LONGEST_S)
         report.add(import_sources(machine, project, TranscriptSearch([source]), prepares=False))
+        if session:
+            pay_back(machine, project, session, source)
     return report
 
 

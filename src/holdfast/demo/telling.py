@@ -25,8 +25,8 @@ _TOOLS = {"shell": SHELL, "read": READ, "edit": "Edit"}
 _PATIENCE_S = 10.0
 
 
-def tell_session(machine: Machine, project: Project, source: SessionSource) -> None:
-    """Answers each event of a transcript from what is prepared: it must not be imported yet."""
+def tell_session(machine: Machine, project: Project, source: SessionSource) -> str:
+    """Answers each event of a transcript from what is prepared: it must not be imported yet. Returns its session."""
     agent, place = source.importer.agent, find(str(project.root), str(machine.home))
     hooks: _Hooks | None = None
     began = source.glance.started or 0.0
@@ -42,13 +42,14 @@ def tell_session(machine: Machine, project: Project, source: SessionSource) -> N
         elif isinstance(event, ToolCall) and event.action in _TOOLS:
             asked = {"tool_name": _TOOLS[event.action], "tool_input": _input(event, project)}
             hooks.answer(MOMENT, event.at or began, asked)
+    return "" if hooks is None else hooks.session
 
 
 class _Hooks:
     """One session's hooks."""
 
     def __init__(self, place: Place, env: dict[str, str], session: str, agent: str) -> None:
-        self._place, self._env, self._session, self._agent = place, env, session, agent
+        self._place, self._env, self.session, self._agent = place, env, session, agent
 
     def start(self, at: float) -> None:
         """The start as the hook tells it; a real one also leaves a note for the capture, which has nothing to read."""
@@ -64,7 +65,7 @@ class _Hooks:
 
     def _call(self, event: str, at: float, payload: Mapping[str, Any]) -> Call:
         theirs = next(name for name, ours in host_protocol.EVENTS[self._agent].items() if ours == event)
-        said = {"session_id": self._session, "cwd": self._place.root, **payload}
+        said = {"session_id": self.session, "cwd": self._place.root, **payload}
         call = Call(self._agent, theirs, event, said)
         call.now = at
         return call

@@ -56,6 +56,16 @@ _ONE_OFF = PrefilteredRegex(
     r"again|review|comment|continue|see if|start (?:with|by)|wait)\b",
     re.IGNORECASE,
 )
+_NEXT_MOVE = lazy_regex(
+    r"(?:(?:ok|okay|yes|sure|great|now|then|so|and|please)[,.!]?\s+)*"
+    r"(?:let['’]?s|let us|(?:can|could|would) you|please|i['’]ll|i will|we(?:['’]ll| will| should| can| could)"
+    r"|go ahead and|first,?|next,?)\s+"
+    r"(?:now |also |first |just |then |please )*"
+    r"(?:investigate|look (?:at|into)|check|see|try|explore|examine|analy[sz]e|review|start|begin|continue|proceed"
+    r"|run|test|verify|read|find out|figure out|think about|talk about|discuss|go (?:on|ahead|through)"
+    r"|do (?:that|this|it|all)|fix|work on|wait|commit|push|merge)\b",
+    re.IGNORECASE,
+)
 _VAGUE = PrefilteredRegex(
     r"\b(?:this(?! (?:repo|repository|project|code ?base)\b)|that|these|those|it|them|here(?!\W*\Z)|one|above|below)\b",
     re.IGNORECASE,
@@ -205,6 +215,11 @@ _ASKS = PrefilteredRegex(
     r"\b(?:which|what|want to|should|do we|do you|does|is|are|where|when|how|who|why|can|will|would)\b",
     re.IGNORECASE,
 )
+
+
+def is_next_move(text: str) -> bool:
+    """Whether a sentence says what to do at this moment, and settles nothing: "let's look into 3 and 7"."""
+    return bool(_NEXT_MOVE.match(text)) or text.rstrip().endswith(("?", "？"))
 
 
 def decisions_in_answer(event: Asked) -> Iterator[Decision]:

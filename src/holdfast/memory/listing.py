@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from holdfast.core.stopwords import ENGLISH
 from holdfast.core.words import words
+from holdfast.language.harvest_sentences import is_next_move
 from holdfast.memory.decisions import SessionPassages, passage_statement
 from holdfast.memory.read import ProjectMemory
 from holdfast.model.memory import Passage
@@ -57,6 +58,7 @@ class StatementList:
 
     def __init__(self, memory: ProjectMemory) -> None:
         self.memory = memory
+        self._likely: dict[str, tuple[Sequence[Row], Sequence[Row]]] = {}
         self._by_kind: dict[str, list[Row]] = defaultdict(list)
         self._sections: dict[str, list[tuple[str, SessionPassages]]] = defaultdict(list)
         known: dict[str, Row] = {}
@@ -77,6 +79,15 @@ class StatementList:
 
     def rows(self, kind: StatementKind) -> Sequence[Row]:
         return self._by_kind.get(kind, ())
+
+    def likely(self, kind: StatementKind) -> tuple[Sequence[Row], Sequence[Row]]:
+        """The rows that settle something, and those that only say what to do next. What a person wrote down counts."""
+        if kind not in self._likely:
+            parts: tuple[list[Row], list[Row]] = ([], [])
+            for row in self.rows(kind):
+                parts[row.passage is not None and is_next_move(row.passage.text)].append(row)
+            self._likely[kind] = parts
+        return self._likely[kind]
 
     def counts(self) -> dict[str, int]:
         return {kind: len(rows) for kind, rows in self._by_kind.items()}

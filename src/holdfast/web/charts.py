@@ -59,6 +59,7 @@ class Stack(Struct, frozen=True, kw_only=True):
 
     label: str
     values: Sequence[float]
+    url: str = ""
 
 
 class Rate(Struct, frozen=True, kw_only=True):
@@ -79,20 +80,19 @@ def bars(id: str, title: str, items: Sequence[Bar], *, unit: str, what: str = ""
         y = number * _ROW
         width = 58 * item.value / top
         label: Markup = escape(cut(item.label, 32))
+        bar = Markup(
+            '<rect class="c1" x="28%" y="{}" width="{}%" height="12" rx="2"><title>{}: {}</title></rect>'
+        ).format(y + 6, _round(width), item.label, item.shown)
         if item.url:
             label = Markup('<a href="{}">{}</a>').format(item.url, label)
+            bar = _linked(item.url, item.label, bar)
         lines.append(
             Markup(
-                '<text class="strong" x="0" y="{}">{}</text>'
-                '<rect class="c1" x="28%" y="{}" width="{}%" height="12" rx="2"><title>{}: {}</title></rect>'
-                '<text x="{}%" y="{}" dx="6">{}</text>'
+                '<text class="strong" x="0" y="{}">{}</text>{}<text x="{}%" y="{}" dx="6">{}</text>'
             ).format(
                 y + 16,
                 label,
-                y + 6,
-                _round(width),
-                item.label,
-                item.shown,
+                bar,
                 _round(28 + width),
                 y + 16,
                 item.shown,
@@ -102,7 +102,13 @@ def bars(id: str, title: str, items: Sequence[Bar], *, unit: str, what: str = ""
         id=id,
         title=title,
         unit=unit,
-        svg=_svg(title, [f"{item.label} {item.shown}" for item in items], len(items) * _ROW + 4, lines),
+        svg=_svg(
+            title,
+            [f"{item.label} {item.shown}" for item in items],
+            len(items) * _ROW + 4,
+            lines,
+            role=_role(items),
+        ),
         columns=[what or "Name", (_sentence(unit) or "Value", "right")],
         rows=[[item.label, item.shown] for item in items],
     )
@@ -143,11 +149,11 @@ def columns(
                 )
             )
         middle = number * width + width / 2
-        lines.append(
-            Markup(
-                '<rect class="hit" x="{}%" y="0" width="{}%" height="{}"><title>{}: {}</title></rect>'
-            ).format(_round(number * width), _round(width), HEIGHT, stack.label, write(sums[number]))
-        )
+        hit = Markup(
+            '<rect class="hit" x="{}%" y="0" width="{}%" height="{}"><title>{}: {}</title></rect>'
+        ).format(_round(number * width), _round(width), HEIGHT, stack.label, write(sums[number]))
+        leads = stack.url and sums[number]
+        lines.append(_linked(stack.url, f"{stack.label}: {write(sums[number])}", hit) if leads else hit)
         if sums[number] and number in (highest, len(stacks) - 1):
             lines.append(_text(middle, y - 6, write(sums[number]), "strong", edge=True))
         if number % -(-len(stacks) // _MOST_LABELS) == 0:
@@ -162,6 +168,7 @@ def columns(
             [f"{stack.label} {write(value)}" for stack, value in zip(stacks, sums, strict=True)],
             HEIGHT,
             lines,
+            role=_role(stacks),
         )
         + _legend(series),
         columns=[what, *((name, "right") for name in names), *([("Sum", "right")] if len(names) > 1 else [])],
@@ -363,6 +370,16 @@ def _svg(
     return Markup('<svg width="{}" height="{}" role="{}" aria-label="{}">{}</svg>').format(
         width, height, role, label, Markup("").join(lines)
     )
+
+
+def _linked(url: str, label: str, mark: Markup) -> Markup:
+    """A mark that leads to what it counts; not in the tab order, because the filters beside it reach the same."""
+    return Markup('<a href="{}" tabindex="-1" aria-label="{}">{}</a>').format(url, label, mark)
+
+
+def _role(marks: Sequence[Bar] | Sequence[Stack]) -> str:
+    """What is one image can hold no links."""
+    return "group" if any(mark.url for mark in marks) else "img"
 
 
 def _round(value: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 
 from msgspec import Struct
@@ -74,7 +74,7 @@ def show(request: Request) -> Page:
         whole=_spent(chosen),
         chart=_over_time(request, chosen, by, split) if chosen else None,
         groups=_groups(chosen, split),
-        costs=_cost_bars(chosen, split),
+        costs=_cost_bars(request, chosen, split),
         failures=_failures(chosen, split),
         maturity=maturity(len(chosen)),
         dearest=dearest,
@@ -149,7 +149,9 @@ def _over_time(request: Request, entries: Sequence[LedgerEntry], by: str, split:
         values = [float(costs.get((period, name), 0)) for name in series]
         if rest:
             values.append(float(sum(costs.get((period, name), Decimal(0)) for name in rest)))
-        stacks.append(Stack(label=period_label(period, by), values=values))
+        stacks.append(
+            Stack(label=period_label(period, by), values=values, url=_sessions_of(request, period, by))
+        )
     labels = [_named(split, name) for name in series] + (["others"] if rest else [])
     titles = {"day": "Cost by day", "week": "Cost by week", "month": "Cost by month"}
     return columns(
@@ -164,12 +166,20 @@ def _over_time(request: Request, entries: Sequence[LedgerEntry], by: str, split:
 
 
 def period_label(period: str, by: str) -> str:
-    from datetime import date
-
     if by == "month":
         return f"{date.fromisoformat(period + '-01'):%b %Y}"
     day = date.fromisoformat(period)
     return f"{day.day} {day:%b}"
+
+
+def _sessions_of(request: Request, period: str, by: str) -> str:
+    """Where the sessions of a period are listed."""
+    first = date.fromisoformat(period if by != "month" else f"{period}-01")
+    if by == "month":
+        after = (first + timedelta(days=31)).replace(day=1)
+    else:
+        after = first + timedelta(days=7 if by == "week" else 1)
+    return request.url("sessions", **{"from": str(first), "to": str(after - timedelta(days=1))})
 
 
 def _groups(entries: Sequence[LedgerEntry], split: str) -> list[Group]:
@@ -194,10 +204,18 @@ def _groups(entries: Sequence[LedgerEntry], split: str) -> list[Group]:
 _JUDGED = ("model", "kind", "agent")
 
 
-def _cost_bars(entries: Sequence[LedgerEntry], split: str) -> Chart | None:
+_LISTED = ("model", "kind", "agent", "outcome")  # what Sessions can be narrowed to
+
+
+def _cost_bars(request: Request, entries: Sequence[LedgerEntry], split: str) -> Chart | None:
     spent = sorted(spending_by(entries, PARTS[split]).items(), key=lambda item: (-item[1].cost_usd, item[0]))
     items = [
-        Bar(label=_named(split, name), value=float(own.cost_usd), shown=f"{written(own)} · {own.sessions:,}")
+        Bar(
+            label=_named(split, name),
+            value=float(own.cost_usd),
+            shown=f"{written(own)} · {own.sessions:,}",
+            url=request.url("sessions", **{split: name}) if split in _LISTED and name != UNKNOWN else "",
+        )
         for name, own in spent[:_MOST_BARS]
     ]
     if not items:

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from holdfast.briefing.replaced import replaced_passages
+from holdfast.briefing.replaced import replaced_passages, successor
 from holdfast.core.errors import NotFound
 from holdfast.ledger.rows import session_titles
 from holdfast.memory.decisions import SessionPassages
 from holdfast.memory.listing import matching
+from holdfast.model.memory import Passage
 from holdfast.model.origin import origin_text
 from holdfast.model.statement import Statement
 from holdfast.store.origins import Origins
@@ -35,6 +36,7 @@ class ShownDecision(Struct, frozen=True):
     said: Statement
     turned_down: Sequence[Statement]
     replaced_by: SessionPassages | None
+    successor: Passage | None
     title: str
     origin: str
 
@@ -53,7 +55,8 @@ class ShownDecision(Struct, frozen=True):
 
 def show(request: Request) -> Page:
     asked = request.query
-    rows = statements_of(request).rows("decision")
+    likely, others = statements_of(request).likely("decision")
+    rows = others if asked.get("likely") == "no" else likely
     chosen = matching(rows, asked.get("q", ""), asked.get("status", ""), asked.get("who", ""))
     part = request.page(chosen)
     return Page(
@@ -62,6 +65,7 @@ def show(request: Request) -> Page:
         views=views(request),
         part=part,
         total=len(rows),
+        less_likely=len(others),
         decisions=shown_decisions(request, [row.said for row in part.items]),
         asked=asked,
         statuses=STATUSES,
@@ -85,6 +89,7 @@ def show_one(request: Request) -> Page:
         views=views(request),
         part=Slice([said], 1, 1, 1),
         total=1,
+        less_likely=0,
         decisions=shown_decisions(request, [said]),
         asked=None,
         statuses=STATUSES,
@@ -105,6 +110,7 @@ def shown_decisions(request: Request, said: Sequence[Statement]) -> list[ShownDe
             statement,
             listed.turned_down(statement),
             replaced.get(statement.id),
+            successor(statement.text, replaced[statement.id]) if statement.id in replaced else None,
             titles.get(statement.session, ""),
             origin_text(origins.origin(statement.id, statement.session)),
         )

@@ -77,7 +77,7 @@ def views(request: Request) -> list[tuple[str, str, str]]:
     asked = sum(question.open for question in questions_of(request))
     steps = sum(not step.closed for step in steps_of(request))
     return [
-        ("Decisions", request.url("memory"), f"{len(statements.rows('decision')):,}"),
+        ("Decisions", request.url("memory"), f"{len(statements.likely('decision')[0]):,}"),
         ("Facts", request.url("memory.facts"), f"{facts:,}"),
         ("Rules", request.url("memory.rules"), f"{rules:,}"),
         ("Questions", request.url("memory.questions"), f"{asked:,} open" if asked else ""),

@@ -18,6 +18,7 @@ from holdfast.flows.running_sessions import RunningSession
 from holdfast.ledger.rows import session_titles
 from holdfast.memory.current_digest import steps_of
 from holdfast.model.ledger import LedgerEntry
+from holdfast.model.memory import OpenItem
 from holdfast.store.project import branch_of
 from holdfast.transcripts.find import find_session
 from holdfast.web.changes import change
@@ -67,6 +68,7 @@ class OfProject(Struct, frozen=True):
     """What only one project has."""
 
     steps: Sequence[object]
+    todos: Sequence[OpenItem]
     branch: str
     handed_over: bool
     watch: Watch
@@ -83,6 +85,7 @@ def _of_project(request: Request) -> OfProject:
     watch = request.kept("alerts", lambda: _alerts(request, entries), "sessions")
     return OfProject(
         steps=steps[:MOST_STEPS],
+        todos=_todos(request)[: MOST_STEPS - len(steps[:MOST_STEPS])],
         branch=branch,
         handed_over=any(step.by for step in steps),
         watch=watch,
@@ -91,6 +94,15 @@ def _of_project(request: Request) -> OfProject:
         ),
         review=review_of(request),
     )
+
+
+def _todos(request: Request) -> list[OpenItem]:
+    from holdfast.flows.todos import list_todos  # the first page need not wait for what changes them
+
+    def read() -> list[OpenItem]:
+        return [listed.item for listed in list_todos(request.here)[0] if not listed.closed]
+
+    return request.kept("todos", read, "memory")
 
 
 def _alerts(request: Request, entries: Sequence[LedgerEntry]) -> Watch:
@@ -112,10 +124,10 @@ def _week(request: Request, every: Sequence[Listed]) -> Week:
     first, before = today - timedelta(days=DAYS - 1), today - timedelta(days=2 * DAYS - 1)
     week = [one for one in every if one.day is not None and first <= one.day <= today]
     earlier = [one for one in every if one.day is not None and before <= one.day < first]
-    return Week(sums_of(week), sums_of(earlier), _chart(today, week))
+    return Week(sums_of(week), sums_of(earlier), _chart(request, today, week))
 
 
-def _chart(today: date, week: Sequence[Listed]) -> Chart | None:
+def _chart(request: Request, today: date, week: Sequence[Listed]) -> Chart | None:
     spent: Counter[date] = Counter()
     for one in week:
         if one.day is not None and one.entry.cost_usd:
@@ -123,7 +135,14 @@ def _chart(today: date, week: Sequence[Listed]) -> Chart | None:
     if not spent:
         return None
     days = [today - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
-    stacks = [Stack(label=f"{day:%a} {day.day}", values=[float(Decimal(spent[day]))]) for day in days]
+    stacks = [
+        Stack(
+            label=f"{day:%a} {day.day}",
+            values=[float(Decimal(spent[day]))],
+            url=request.url("sessions", **{"from": str(day), "to": str(day)}),
+        )
+        for day in days
+    ]
     return columns("cost-this-week", "Cost by day", stacks, unit="US dollars at API prices", write=dollars)
 
 

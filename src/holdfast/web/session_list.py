@@ -11,6 +11,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from holdfast.briefing.explain import injections
+from holdfast.core.model_names import undated
+from holdfast.core.wording import dollars
 from holdfast.ledger.rows import read_ledger, rows, titles_of
 from holdfast.model.ledger import LedgerEntry
 from holdfast.sessions.overview import Overview, Overviews
@@ -125,7 +127,7 @@ class Choice(Struct, frozen=True):
 
 CHOICES = (
     Choice("agent", "Agent", lambda one: one.entry.agent or ""),
-    Choice("model", "Model", lambda one: one.model),
+    Choice("model", "Model", lambda one: undated(one.model)),
     Choice("kind", "Kind", lambda one: one.entry.kind or ""),
     Choice("outcome", "Outcome", lambda one: one.entry.outcome or "unknown"),
     Choice("branch", "Branch", lambda one: one.overview.branch),
@@ -202,8 +204,16 @@ class Sums(Struct, frozen=True):
     sessions: int
     cost: Decimal
     unpriced: int
+    incomplete: int
     seconds: int
     commits: int
+
+    @property
+    def shown_cost(self) -> str:
+        """`≥` where the cost of a session is not known or its usage incomplete, `?` where none is known."""
+        if self.sessions and self.unpriced == self.sessions:
+            return "?"
+        return f"{'≥ ' if self.unpriced or self.incomplete else ''}{dollars(self.cost)}"
 
 
 def sums_of(found: Sequence[Listed]) -> Sums:
@@ -212,6 +222,7 @@ def sums_of(found: Sequence[Listed]) -> Sums:
         sessions=len(found),
         cost=sum((cost for cost in costs if cost is not None), Decimal(0)),
         unpriced=sum(cost is None for cost in costs),
+        incomplete=sum(bool(one.entry.usage) for one in found),
         seconds=sum(one.entry.duration_s or 0 for one in found),
         commits=sum(one.entry.commits or 0 for one in found),
     )
