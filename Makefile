@@ -9,10 +9,10 @@ READY := $(VENV)/.holdfast-setup
 PYTEST_ARGS ?= -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test e2e fuzz bench score faults docs site clean
+.PHONY: help setup run test e2e fuzz bench bench-peers score faults docs site clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
 setup: $(READY) ## make the virtual environment and install holdfast into it
 
@@ -56,6 +56,11 @@ fuzz: setup ## look for inputs that break a promise, two minutes for each target
 bench: setup ## measure; prints JSON lines {name, value, unit, bound, ok}
 	@$(BIN)/python -m compileall -q src
 	@$(BIN)/python -m bench.run
+
+# Ten minutes. What cannot be installed is a row that says so.
+bench-peers: setup ## measure holdfast beside other programs on the same history; writes docs/research/peers.md
+	@scripts/install_peers.sh
+	@$(BIN)/python -m bench.peers $(ARGS)
 
 # A part: make score ARGS="--only told,hooks". The other rows keep their last figures, with their commits.
 score: setup ## measure whether it got better; writes docs/research/score.md

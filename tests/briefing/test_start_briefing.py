@@ -16,7 +16,7 @@ from holdfast.core.tokens import count_tokens
 from holdfast.flows.import_sessions import import_into
 from holdfast.hooks import trace
 from holdfast.hooks.start_lines import ALONE_TOKENS, LEFT_TOKENS, START_TOKENS, STUMBLE_TOKENS
-from holdfast.memory.current import Check, Current, Done, NextStep, RecurringFailure
+from holdfast.memory.current import Check, Current, NextStep, RecurringFailure
 from holdfast.memory.reference import Reference
 from holdfast.model.events import DistilledSession, FileTouch, TaskResult
 from holdfast.model.memory import Decision, Harvest, OpenItem, Passage, Question
@@ -273,33 +273,6 @@ def test_a_new_session_hears_of_its_branch_and_every_session_of_what_keeps_faili
     told = {branch: [line.text for line in lines] for (_, branch), lines in briefings.digests.items()}
     assert told["main"][:2] == ["Next: the cart", fails] and told["api"][:2] == ["Next: the api", fails]
     assert set(told) == {"", "main", "api"}
-
-
-def test_what_a_session_left_is_told_to_the_next_one_of_its_branch_and_not_to_all_that_follow(
-    remembered: Remembered,
-) -> None:
-    memory = memory_of(remembered.machine, remembered.project)
-    now = remembered.machine.now().timestamp()
-    left = NextStep(text="wire the refund", branch="main", session="one", at=now - 900)
-    handed = NextStep(text="ask Ida about the rates", branch="main", by="user", at=now - 900)
-    item = OpenItem(text="rename the cart", branch="main", session="one", at=now - 800)
-    by_hand = OpenItem(text="renew the licence", branch="main", at=now - 800)
-    ends = [
-        Done(text=f"{n}", branch="main", session=n, at=now - at) for n, at in (("one", 800), ("two", 300))
-    ]
-
-    def told(*done: Done) -> str:
-        state = Current(next=(left, handed), todo=(item, by_hand), done=done)
-        memory.change_current(lambda _: state)
-        lines = briefings_of(remembered.machine, remembered.project).digests["startup", "main"]
-        return "\n".join(line.text for line in lines)
-
-    assert "rename the cart" in told(ends[0]), "its session was the last on this branch"
-    elsewhere = replace(ends[1], branch="api")
-    assert "rename the cart" in told(ends[0], elsewhere), "the other one was on another branch"
-    later = told(*ends)
-    assert "wire the refund" not in later and "rename the cart" not in later
-    assert "ask Ida about the rates" in later and "renew the licence" in later, "people's own lines stay"
 
 
 def test_a_check_that_passed_is_told_where_nobody_says_it_and_it_is_not_what_anybody_would_call(

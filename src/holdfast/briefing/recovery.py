@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from holdfast.core.errors import UsageError
 from holdfast.core.folders import text_of
-from holdfast.memory.current import Current, CurrentFile, Done, NextStep, parse_current
+from holdfast.memory.current import Current, CurrentFile, NextStep, parse_current
 from holdfast.memory.current_digest import PLACE, branches_of, digest
 from holdfast.model.line import Line
-from holdfast.model.memory import OpenItem, Owner
+from holdfast.model.memory import Owner
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project, branch_of
 
@@ -115,8 +115,6 @@ def _as_told(machine: Machine, text: str) -> str:
 
 def starts(machine: Machine, project: Project, file: CurrentFile | None = None) -> dict[str, list[Line]]:
     """The start lines of a new session, by branch. The index line is left out if it would be alone."""
-    file = file or state_of(project)
-    file = replace(file, current=just_left(file.current))
     lines_by_branch = {
         branch: [line for line in lines if line.kind != "old"]
         for branch, lines in recoveries(machine, project, BUDGET, file).items()
@@ -128,32 +126,6 @@ def starts(machine: Machine, project: Project, file: CurrentFile | None = None) 
         for branch, lines in lines_by_branch.items()
         if any(line.kind != "index" for line in lines)
     }
-
-
-def just_left(current: Current) -> Current:
-    """The state without what sessions left, and a later one of the branch passed over; handoffs and a person's stay.
-
-    Of items that one session had been told already, later ones came back to 1 in 25 (docs/research/backtest.md);
-    `holdfast resume` shows them.
-    """
-
-    def place(item: NextStep | Done | OpenItem) -> tuple[str, str]:
-        return item.branch, item.project
-
-    ends = {deed.session: deed.at or 0.0 for deed in current.done}
-
-    def is_last(item: NextStep | OpenItem) -> bool:
-        left = ends.get(item.session, item.at or 0.0)
-        return not any(
-            deed.session != item.session and place(deed) == place(item) and (deed.at or 0.0) > left
-            for deed in current.done
-        )
-
-    return replace(
-        current,
-        next=tuple(step for step in current.next if step.by or is_last(step)),
-        todo=tuple(item for item in current.todo if not item.session or is_last(item)),
-    )
 
 
 def hand_over(machine: Machine, project: Project, text: str, branch: str, by: Owner, *, add: bool) -> int:

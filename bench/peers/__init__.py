@@ -1,0 +1,1 @@
+"""Holdfast beside what a user would pick instead, on the same histories: `make bench-peers`."""
