@@ -15,7 +15,7 @@ from bench.measuring import SHARED
 from bench.retrieval_sets import RetrievalSet
 from holdfast.core.stopwords import ENGLISH
 from holdfast.core.words import words
-from holdfast.flows.demo import SESSIONS as DEMO
+from holdfast.demo.run import SESSIONS as DEMO
 
 HISTORY = SHARED / "data" / "transcripts" / "claude-code" / "entireio-cli"
 KEYWORDS = 3
