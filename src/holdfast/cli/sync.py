@@ -97,7 +97,9 @@ def _is_agreed(options: Namespace, machine: Machine, project: Project, name: str
             if found.readers
             else "sealed for your own key"
         )
-        lines = [f"This project is {_shown(options.identity or found.identity)}."]
+        lines = [
+            f"One memory for every machine that has this project: {_shown(options.identity or found.identity)}."
+        ]
         if not target.team_only:
             seal = (
                 "NOT sealed: whoever can read the target can read it"

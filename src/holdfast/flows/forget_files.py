@@ -309,7 +309,10 @@ class Forgetting:
         for path, relative in walk_memory(self._root):
             with contextlib.suppress(OSError):
                 abandoned = is_temporary(path.name) and time.time() - path.stat().st_mtime > _ABANDONED_S
-                if abandoned or kind_of(relative).forget == "remove":
+                is_derived = kind_of(relative).forget == "remove" and not (
+                    path.is_dir() and not path.is_symlink()
+                )
+                if abandoned or is_derived:
                     derived.append(path)
         files.discard(derived)
 

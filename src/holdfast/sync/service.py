@@ -83,6 +83,8 @@ def preview(machine: Machine, project: Project, name: str, target: Target) -> Pr
     settings = read_settings(project)
     if name in settings.targets and settings.targets[name].seen:
         return None
+    # A target that is none is refused before anybody is asked about it. Nothing is reached yet.
+    open_transport(machine, project, name, settings.project or project_id(identity_of(project)))
     own = 0
     if not target.team_only and project.memory.is_dir():
         own = sum(len(family.read().items) for family in families(Place(machine, project)))

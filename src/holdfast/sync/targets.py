@@ -23,7 +23,7 @@ FORMS = (
 )
 _PROJECT = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
-_SCP = re.compile(r"((?:[^@/\s]+@)?(?:[A-Za-z0-9._-]{2,}|\[[0-9A-Fa-f:.%]+\])):(.+)")
+_SCP = re.compile(r"((?:[^@/\s]+@)?(?:[A-Za-z0-9._-]{2,}|\[[0-9A-Fa-f:.%]+\])):([^:].*)")
 _PART = r"[A-Za-z0-9_][A-Za-z0-9._%+-]*"
 _ADDRESS = re.compile(rf"(?:{_PART}(?:@{_PART})?@)?(?:{_PART}|[0-9A-Fa-f:.%]*:[0-9A-Fa-f:.%]*)")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
