@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from holdfast.flows.questions import read_questions
+from holdfast.sync.conflict_text import label
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, limit, newest
 from holdfast.views import memory as views
-from holdfast.views.conflicts import conflict_as_question, conflicts_here, label
+from holdfast.views.conflicts import conflict_as_question, conflicts_here
 
 EXAMPLES = """examples:
   holdfast questions

@@ -8,6 +8,7 @@ from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.guard.hidden_text import visible
 from holdfast.store.project import Project
 from holdfast.sync import service
+from holdfast.sync.conflict_text import label, text_of
 from holdfast.sync.keys import fingerprint
 from holdfast.sync.run import SyncResult
 from holdfast.sync.settings import Target, change_settings, read_settings
@@ -15,7 +16,7 @@ from holdfast.terminal import output
 from holdfast.terminal.consent import agreed, require_person, terminal
 from holdfast.terminal.options import Machine, Namespace, at_least_one, flag, option
 from holdfast.terminal.output import counted, flat
-from holdfast.views.conflicts import conflict_as_json, label, text_of
+from holdfast.views.conflicts import conflict_as_json
 
 DESCRIPTION = """Brings this project's memory on several machines together. TARGET is a folder (a drive, a folder that
 Syncthing keeps), ssh://HOST/PATH, or git: hidden refs in the remote that this repository has. What leaves is sealed for

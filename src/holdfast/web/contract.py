@@ -32,8 +32,8 @@ Writes are POST (htmx: hx-post, a form or hx-vals); the frame checks the origin 
 `request.form`. A destructive one first shows a Fragment with `parts.dialog` that says what would go.
 
 Kept readings: `request.kept(key, make, *topics)` returns what `make` returned last time, until a file of these topics
-changes (sessions, memory, lessons, knowledge, hooks, running; none means any file of the memory). Keep values, not
-generators. A screen answers within 15 times `python -c pass` with 10,000 sessions: read with it, and page with
+changes (sessions, memory, lessons, knowledge, hooks, sync, running; none means any file of the memory). Keep values,
+not generators. A screen answers within 15 times `python -c pass` with 10,000 sessions: read with it, and page with
 `request.page(items)`.
 
 Live: what should follow the files stands in {% call parts.live("id", "sessions memory") %}…{% endcall %}: when files of

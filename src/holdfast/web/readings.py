@@ -12,14 +12,16 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from holdfast.flows.running_sessions import RunningSessions
+from holdfast.store.after_session import SYNC_SETTINGS
 from holdfast.store.machine import Machine
 from holdfast.store.memory_files import HOLDOUT
 from holdfast.store.project import Project
+from holdfast.store.sync_journal import NAME as JOURNAL
 
 T = TypeVar("T")
 MOST_KEPT = 200  # readings; the one that was not used for longest goes
 MOST_FILES = 400  # of the files of one topic that are looked at
-TOPICS = ("sessions", "memory", "lessons", "knowledge", "hooks", "running")
+TOPICS = ("sessions", "memory", "lessons", "knowledge", "hooks", "sync", "running")
 FILES = TOPICS[:-1]  # of the memory; what is running is seen in the agents' own folders
 Stamp = tuple[tuple[object, ...], ...]
 
@@ -89,6 +91,8 @@ def files_of(project: Project, topic: str) -> Iterator[Path]:
         yield from (memory / name for name in ("session.json", "edits.db", "edits.db-wal"))
     elif topic == "hooks":
         yield from (memory / name for name in ("why.jsonl", "why.jsonl.1", "switches.json", HOLDOUT))
+    elif topic == "sync":
+        yield from (memory / name for name in (JOURNAL, SYNC_SETTINGS))
     else:
         raise ValueError(f"no topic {topic}")
 
