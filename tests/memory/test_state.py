@@ -109,6 +109,17 @@ def test_what_still_fails_and_what_was_said_come_before_the_list() -> None:
     ]
 
 
+def test_a_printed_template_and_a_greeting_leave_no_next_step() -> None:
+    printed = (
+        OpenItem(text="[[ ## user_query ## ]]"),
+        OpenItem(text="{{ task }}."),
+        OpenItem(text="Sign [[it]]"),
+    )
+    assert [item.text for item in open_items(session("cart", 0.0, left=printed))] == ["Sign [[it]]"]
+    greeting = session("cart", 0.0, outcome="failed", goal="hi", prompts=("hi",))
+    assert advance(Current(), [("", greeting)]).next == ()
+
+
 def test_what_the_agent_ticked_off_is_not_left_though_the_turn_failed() -> None:
     blamed = TaskResult(
         title="Describe the refund", status="failed", reason="test_failure", evidence=f"{TICKED}; 1 failed"

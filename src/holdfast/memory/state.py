@@ -129,6 +129,7 @@ UNFINISHED = frozenset({"partial", "failed", "abandoned"})
 _FOR_A_PROGRAM = lazy_regex(r"\s*You (?:are|write|generate|summari[sz]e)\b.{1,400}\bJSON\b", re.DOTALL)
 _NUMBERS = lazy_regex(r"\d+")
 _FILE = lazy_regex(r"\w\.\w{1,5}$")
+_PLACEHOLDER = lazy_regex(r"\W*\[\[[^\]]*\]\]\W*|\W*\{\{[^}]*\}\}\W*")  # of a template that was printed
 _FAILS = lazy_regex(r"(\w+) fails: ")
 
 
@@ -198,6 +199,8 @@ def open_items(record: DistilledSession) -> tuple[OpenItem, ...]:
     listed = [item for item in all_items if item.priority != "high" and item.why == ON_THE_LIST]
     items: list[OpenItem] = []
     for item in [*urgent, *stated, *_unfinished(record), *listed]:
+        if _PLACEHOLDER.fullmatch(item.text):
+            continue
         if not any(is_alike(words_of(item.text), words_of(item_before.text)) for item_before in items):
             at = to_minute(item.at or record.ended)
             items.append(replace(item, branch=record.branch, session=record.session, at=at))
@@ -333,7 +336,7 @@ def _next(
     remaining = [step for step in remaining if step.by or step.session != record.session]
     if left:
         text = left[0].text
-    elif record.outcome in UNFINISHED:
+    elif record.outcome in UNFINISHED and own_words(_request(record, LONGEST - 80)):  # "hi" is no step
         day = "" if record.ended is None else f", {render_minute(record.ended)[:10]}"
         text = f"{GO_ON}{_request(record, LONGEST - 80)} ({record.outcome}{day})"
     else:
