@@ -57,6 +57,7 @@ BENCHES: dict[str, str | Bench] = {
     "know": "bench.knowledge:bench_scan",
     "commits": "bench.commits:bench_commits",
     "ui": "bench.ui:bench_ui",
+    "transports": "bench.transports:bench_transports",
 }
 ONLY_WHEN_NAMED = {"search_million", "replay_lessons", "minilm"}  # take many minutes; the first 2 GB of disk
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.forked import exit_code, fork
+from tests.patience import wait_until
 from tests.sync.sshd import find_sshd, free_port, running_sshd, ssh_wrapper, stub_ssh, user_name
 from tests.sync.transports import ANA, PROJECT, at, everything, some_packs
 
@@ -153,6 +156,35 @@ def test_another_side_that_is_silent_is_given_up(far_home: Path, tmp_path: Path)
         with pytest.raises(SyncError, match="the other side stopped answering"):
             attempt()
     assert no_process_has(str(far_home))
+
+
+def test_ctrl_c_ends_a_connection_that_hangs(far_home: Path, tmp_path: Path) -> None:
+    ssh = ssh_to(stub_ssh(tmp_path / "bin", far_home, noise=f"touch '{far_home}/here'; sleep 600"))
+    process = fork(ssh.state)
+    assert wait_until((far_home / "here").exists)
+    os.kill(process, signal.SIGINT)
+    assert exit_code(process) == 1
+    assert no_process_has(str(far_home))
+
+
+def test_what_arrived_whole_before_the_line_was_cut_stays(far_home: Path, tmp_path: Path) -> None:
+    """So that a bad line brings a large memory over in several attempts, and removes nothing before all is there."""
+    old, new = some_packs("old"), some_packs(*range(50), size=20_000)
+    whole = ssh_to(stub_ssh(tmp_path / "bin", far_home))
+    whole.publish(ANA, old)
+    limits = tmp_path / "limits"
+    limits.mkdir()
+    (limits / "tar").write_text('#!/bin/sh\nhead -c 500000 | /bin/tar "$@"\n', encoding="utf-8")
+    (limits / "tar").chmod(0o755)
+    cut = ssh_to(stub_ssh(tmp_path / "cut", far_home, path=f"{limits}:/usr/bin:/bin"))
+    with pytest.raises(SyncError):
+        cut.publish(ANA, new, drop=old)
+    there = whole.packs()
+    assert 20 < len(there) < 51
+    assert set(at(ANA, old)) <= set(there)
+    assert set(everything(whole)) == set(there)
+    whole.publish(ANA, new, drop=old)
+    assert everything(whole) == at(ANA, new)
 
 
 def no_process_has(words: str) -> bool:
