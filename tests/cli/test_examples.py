@@ -38,6 +38,8 @@ ELSEWHERE = {
     "holdfast sync --keep": "tests/sync: it needs a conflict",
     "holdfast sync --dry-run": "tests/sync: it needs a target",
     "holdfast sync": "tests/sync: it needs a target",
+    "holdfast sync postgres": "tests/sync: it needs a server",
+    "holdfast team server": "tests/postgres: it needs a server",
     "holdfast team join": "tests/sync: it needs another machine",
     "holdfast team trust": "tests/sync: it needs a second member",
     "holdfast team remove": "tests/sync: it needs a second member",

@@ -50,7 +50,7 @@ def database() -> Iterator[DuckDBPyConnection]:
 @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_same_rows_count(database: DuckDBPyConnection, entries: list[LedgerEntry]) -> None:
     database.execute(
-        "DROP TABLE IF EXISTS given; DROP TABLE IF EXISTS _repeated; DROP TABLE IF EXISTS _latest"
+        "DROP TABLE IF EXISTS given; DROP TABLE IF EXISTS _repeated; DROP TABLE IF EXISTS _candidates; DROP TABLE IF EXISTS _replaced"
     )
     create_table(database, "given")
     add_rows(database, "given", entries, "p")

@@ -60,6 +60,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "sync": ("holdfast.cli.sync", "one memory on several machines, and what a team shares"),
     "team": ("holdfast.cli.team", "who shares this project's decisions, and what each of them shares"),
+    "team server": ("holdfast.cli.team_server", "PostgreSQL for a team: set it up, let people in, check it"),
     "audit": ("holdfast.cli.audit", "secrets, contradictions and dead weight in what agents read"),
     "demo": ("holdfast.cli.demo", "try everything on bundled sessions in a scratch project"),
     "import": ("holdfast.cli.import_", "read agents' transcripts into this project's memory"),

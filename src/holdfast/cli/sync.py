@@ -19,13 +19,14 @@ from holdfast.terminal.output import counted, flat
 from holdfast.views.conflicts import conflict_as_json
 
 DESCRIPTION = """Brings this project's memory on several machines together. TARGET is a folder (a drive, a folder that
-Syncthing keeps), ssh://HOST/PATH, or git: hidden refs in the remote that this repository has. What leaves is sealed for
-your own key; take it to the other machine with `holdfast keys export`. What you share with a team is sealed for its
-members. Without TARGET it syncs with the one used first."""
+Syncthing keeps), ssh://HOST/PATH, git: hidden refs in the remote that this repository has, or postgres://HOST/DB.
+What leaves is sealed for your own key; take it to the other machine with `holdfast keys export`. What you share with
+a team is sealed for its members. Without TARGET it syncs with the one used first."""
 EXAMPLES = """examples:
   holdfast sync /media/usb/memory        a folder; asks the first time
   holdfast sync ssh://desk/srv/memory    the same on another machine
   holdfast sync git                      hidden refs in this repository's remote
+  holdfast sync postgres://me@db/team    a server of the team (holdfast team server)
   holdfast sync                          the same target again
   holdfast sync --dry-run --json         what would be sent and received
   holdfast sync --conflicts              what two machines or people said differently
@@ -34,7 +35,13 @@ EXAMPLES = """examples:
 _STEP_S = 5
 
 OPTIONS = (
-    option("target", nargs="?", default="", metavar="TARGET", help="a folder, ssh://HOST/PATH, or git"),
+    option(
+        "target",
+        nargs="?",
+        default="",
+        metavar="TARGET",
+        help="a folder, ssh://HOST/PATH, git, or postgres://HOST/DATABASE",
+    ),
     flag("--dry-run", "what would be sent and received; nothing is written", group="what"),
     flag("--watch", "sync again whenever something changes, until Ctrl+C", group="what"),
     flag("--conflicts", "what two machines or people said differently", group="what"),

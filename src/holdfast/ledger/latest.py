@@ -57,6 +57,10 @@ def latest_places(database: DuckDBPyConnection, source: str) -> str:
     single = f"outcome IS DISTINCT FROM '{FORGOTTEN}'"
     if not database.execute("SELECT count(*) FROM _repeated").fetchall()[0][0]:
         return single
-    repeated = f"(SELECT * FROM {source} WHERE hash(session) IN (SELECT id FROM _repeated))"
-    database.execute(f"CREATE TEMP TABLE _latest AS {latest_sql(repeated, 'place')}")
-    return f"(place IN (SELECT place FROM _latest) OR {single} AND hash(session) NOT IN (SELECT id FROM _repeated))"
+    database.execute(
+        "CREATE TEMP TABLE _candidates AS SELECT session, clock, recorded, outcome, place "
+        f"FROM {source} WHERE hash(session) IN (SELECT id FROM _repeated)"
+    )
+    latest = latest_sql("_candidates", "place")
+    database.execute(f"CREATE TEMP TABLE _replaced AS SELECT place FROM _candidates EXCEPT {latest}")
+    return f"({single} AND place NOT IN (SELECT place FROM _replaced))"

@@ -87,7 +87,7 @@ def require_schema(session: Session, where: str, needed: int) -> None:
         raise ServerError(
             f"the schema of this database is {number or 0}, and this needs {needed}",
             where=where,
-            fix="Its administrator runs holdfast postgres setup",
+            fix="Its administrator runs holdfast team server setup",
         )
     if isinstance(oldest, int) and oldest > newest_number():
         raise ServerError(

@@ -82,7 +82,7 @@ class Postgres:
             raise ServerError(
                 "you may not write to this project here",
                 where=self.shown,
-                fix="Ask an owner to make you a member of it: holdfast postgres member",
+                fix="Ask an owner to make you a member of it: holdfast team server member",
             )
 
     @contextmanager
@@ -102,5 +102,5 @@ class Postgres:
             raise ServerError(
                 f"you are no member of project {self._project} here",
                 where=self.shown,
-                fix="Ask an owner to add you: holdfast postgres member",
+                fix="Ask an owner to add you: holdfast team server member",
             )
