@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.sync.bad_line import BadLine, bad_line, git_daemon
+from tests.sync.https_git import LOGIN, https_git
 from tests.sync.transports import ANA, BEN, PROJECT, at, everything, project_at, some_packs
 
 from holdfast.store.machine import Machine
@@ -324,6 +325,30 @@ def test_a_remote_that_may_only_be_read_is_read(remote: Path, opened: Opening) -
         ):
             with pytest.raises(SyncError, match=message):
                 opened("three", f"git://127.0.0.1:{port}/{name}").state()
+
+
+def test_over_https_the_users_password_counts_and_without_one_nothing_waits(
+    remote: Path, opened: Opening, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with https_git(remote.parent, tmp_path / "https") as (port, certificate):
+        url = f"https://127.0.0.1:{port}/shop.git"
+        with pytest.raises(SyncError, match=r"\(.*certificate"):
+            opened("one", url).state()
+        monkeypatch.setenv("GIT_SSL_CAINFO", str(certificate))
+        with pytest.raises(SyncError, match="it does not let you in"):
+            opened("one", url).state()
+        store = tmp_path / "credentials"
+        store.write_text(f"https://{LOGIN}@127.0.0.1%3a{port}\n", encoding="utf-8")
+        config = tmp_path / "gitconfig"
+        config.write_text(f"[credential]\n\thelper = store --file={store}\n", encoding="utf-8")
+        monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+        one = opened("one", url)
+        packs = some_packs("a", "b", size=2_000_000)  # larger than what git sends in one piece
+        one.publish(ANA, packs)
+        one.publish(ANA, some_packs("c"), drop=list(packs)[:1])
+        assert everything(opened("two", url)) == at(ANA, dict(list(packs.items())[1:]) | some_packs("c"))
+        with pytest.raises(SyncError, match="there is no such repository"):
+            opened("one", url.replace("shop", "nowhere")).state()
 
 
 @pytest.mark.parametrize(
