@@ -119,6 +119,22 @@ def test_what_its_author_forgets_is_gone_on_every_members_machine(
     assert not any(b"zanzibar" in path.read_bytes().lower() for path in files_below([ben.holdfast_home]))
 
 
+@pytest.mark.promise("G5")
+@pytest.mark.parametrize("answer", ["trust", "distrust"])
+def test_what_a_member_forgets_leaves_what_others_shared_with_them(
+    machines: Machines, pair: tuple[Person, Person], answer: str
+) -> None:
+    ana, ben = pair
+    ana("team", "share", ana.decide(FIVE, BANS))
+    machines.settle(*pair)
+    ben("team", answer, "Ana", *(["--yes"] if answer == "trust" else []))
+    ben("search", "export attempts")
+    ben("forget", "--text", BANS, "--yes")
+    ben.sync()
+    assert not any(BANS.encode() in path.read_bytes() for path in files_below([ben.holdfast_home]))
+    assert BANS in ana("decide", "--list").stdout, "it is Ana's, and stays with her"
+
+
 def test_a_new_key_asks_again(machines: Machines, pair: tuple[Person, Person]) -> None:
     ana, ben = pair
     ana("team", "share", ana.decide(FIVE, BANS))

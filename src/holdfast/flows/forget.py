@@ -39,7 +39,7 @@ from holdfast.store.memory_files import walk_memory
 from holdfast.store.phrases import FORGOTTEN, HEAD, SHORTEST, Phrases, words_of_phrase
 from holdfast.store.project import Project, worktrees
 from holdfast.store.removal import Removal, Traces, texts_in
-from holdfast.store.waiting import waiting_archives
+from holdfast.store.waiting import team_waiting, waiting_archives
 
 LOCK_S = 60.0
 _SHORTEST_ID = 5  # `F-k3f`
@@ -342,11 +342,13 @@ class _Archives:
                 removed[f"{found.path.parent.name}/{found.path.name}"] = number
             if found.manifest is None:
                 self.remaining.append(RemainingCopy(str(found.path), what=found.why))
-        for waiting in waiting_archives(self._machine.home, self._project):
-            stored = [path for path, _ in walk_memory(waiting.folder) if path.is_file()]
+        waiting = waiting_archives(self._machine.home, self._project)
+        received = [(one.id, one.memory_of(self._project), one.shared) for one in waiting]
+        team = team_waiting(self._machine.home, self._project)
+        for name, there, shared in (*received, ("team", team, team.window)):
+            stored = [path for path, _ in walk_memory(there.memory.parent) if path.is_file()]
             if any(pickaxe.in_data(files.read(path) or b"") for path in stored):
-                there = waiting.memory_of(self._project)
-                removed[f"received/{waiting.id}"] = 1 if dry_run else self._edit(there, waiting.shared)
+                removed[f"received/{name}"] = 1 if dry_run else self._edit(there, shared)
         if not dry_run:
             sweep_archives(self._machine.home)
         return removed

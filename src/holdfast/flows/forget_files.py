@@ -124,7 +124,9 @@ class Forgetting:
         if isinstance(body, dict) and body.get("outcome") == Outcome.FORGOTTEN:
             return False
         names = set(unquote(key).split("/"))
-        return bool(names & (self.removal.sessions | self.removal.ids)) or self.removal.plain(body) != body
+        if names & (self.removal.sessions | self.removal.ids) or self.removal.plain(body) != body:
+            return True
+        return any(self.removal.text(text) != text for text in _strings(body))
 
     def _note(self, shown: str, number: int) -> None:
         if number:
@@ -319,6 +321,15 @@ class Forgetting:
 
 def _sessions(data: bytes, path: Path) -> set[str]:
     return {entry.session for entry in markdown.parse_ledger(data, path.name).entries} if data else set()
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Every text in plain values: in an entry from elsewhere no field is only a name."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _strings(item)
 
 
 def _json(value: object, indent: int | None = None) -> bytes:

@@ -333,7 +333,7 @@ def mirror_now(
     if rest or waiting.memory.is_dir():
         for folder in (machine.home, waiting.memory.parent.parent.parent, waiting.memory):
             files.make_private(folder)
-        _write(apart, apart.decisions_folder / f"{TEAM}.md", rest, set())
+        _put_apart(apart, rest)
     return int(changed)
 
 
@@ -343,6 +343,16 @@ def _known_here(project: Project) -> set[str]:
         passage.id for _, section in memory.passages() if not section.author for passage in section.passages
     }
     return own | {decision.id for _, reference in memory.references() for decision in reference.decisions}
+
+
+def _put_apart(store: MemoryStore, sections: list[SessionPassages]) -> None:
+    """Writes what waits for an answer. No version of it is kept, and no index: what its author takes back is gone."""
+    path = store.decisions_folder / f"{TEAM}.md"
+    content = with_sessions(_beginning(store.name), sections).encode("utf-8", "surrogateescape")
+    if files.read(path) != content:
+        files.make_private(path.parent)
+        files.replace(path, content, store.lock_path, files.ANYTHING)
+        files.discard(list(store.project.memory.glob("index*")))
 
 
 def _write(store: MemoryStore, path: Path, sections: list[SessionPassages], dismissed: set[str]) -> bool:
