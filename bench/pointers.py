@@ -12,7 +12,7 @@ SHARED = ROOT.parent / "shared"
 CORPORA = ("claude-code/entireio-cli", "codex/EntityProcess-agentv")
 PROVIDER = f'"{sys.executable}" -m bench.replay_provider'
 # What was asked for, of files alone. The hook tells more of them at a first prompt, by class and beside commands and
-# lessons: docs/benchmarks.md has the frontier.
+# lessons: docs/research/benchmarks.md has the frontier.
 BOUNDS = {("entireio-cli", "file_later"): 0.05, ("entireio-cli", "precision"): 0.0}
 WAYS = {"files": "pointers", "hook": "pointers_and_lessons", "0": "pointers_filled"}
 BOUNDED = "files"

@@ -1,7 +1,7 @@
 """Draws how search grows from the JSON lines of the benchmark.
 
 .venv/bin/python -m bench.run search_growth search_million > growth.jsonl
-.venv/bin/python scripts/plot_search.py growth.jsonl        # writes docs/search-growth.svg, prints the table
+.venv/bin/python scripts/plot_search.py growth.jsonl        # writes docs/research/search-growth.svg, prints the table
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def test_the_schema_beside_the_module_is_the_one_that_is_read() -> None:
 
 
 def test_the_example_in_the_documentation_is_read_whole(tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "events-format.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "contributing" / "events-format.md").read_text(encoding="utf-8")
     example = re.search(r"```jsonl\n(.*?)```", text, re.DOTALL)
     assert example
     path = tmp_path / "events.jsonl"
@@ -147,21 +147,21 @@ def test_the_example_in_the_documentation_is_read_whole(tmp_path: Path) -> None:
 
 
 def test_every_field_is_documented() -> None:
-    text = (ROOT / "docs" / "events-format.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "contributing" / "events-format.md").read_text(encoding="utf-8")
     for kind in get_args(Line):
         for field in msgspec.structs.fields(kind):
             assert f"`{field.encode_name}`" in text, f"{kind.__struct_config__.tag}.{field.encode_name}"
 
 
 def test_the_importer_in_the_documentation_works_as_it_stands(tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "add-an-agent.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "contributing" / "add-an-agent.md").read_text(encoding="utf-8")
     code = re.search(r"```python\n(.*?)```", text, re.DOTALL)
     assert code
     assert len(code[1].splitlines()) <= 150
     robin = types.ModuleType("robin")
     sys.modules["robin"] = robin
     try:
-        exec(compile(code[1], "docs/add-an-agent.md", "exec"), robin.__dict__)
+        exec(compile(code[1], "docs/contributing/add-an-agent.md", "exec"), robin.__dict__)
         records = [
             {"kind": "start", "time": stamp(0), "session": SESSION, "directory": CWD},
             {"kind": "asked", "time": stamp(1), "text": "go"},

@@ -1,4 +1,4 @@
-"""An agent of another package, made of the code in docs/add-an-agent.md: nothing in holdfast knows its name."""
+"""An agent of another package, made of the code in docs/contributing/add-an-agent.md: nothing in holdfast knows its name."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def holdfast(holdfast_process: Holdfast) -> Holdfast:
 
 @pytest.fixture
 def robin(tmp_path: Path) -> dict[str, str]:
-    page = (ROOT / "docs" / "add-an-agent.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "contributing" / "add-an-agent.md").read_text(encoding="utf-8")
     reader, host = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     init = "from holdfast_robin.host import HOST\nfrom holdfast_robin.reader import READER\n"
     return package(tmp_path / "site", "robin", {"__init__.py": init, "reader.py": reader, "host.py": host})

@@ -1,6 +1,6 @@
 """The contract of a reader: how one agent's session files are found, recognised and read.
 
-`docs/add-an-agent.md` shows how one is written.
+`docs/contributing/add-an-agent.md` shows how one is written.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Prepares the commands that prompts are offered: those that several sessions ran, still defined, and no guide states.
 
-`hooks/offers.py` chooses among them, by the sessions that a prompt is similar to (docs/pointers.md).
+`hooks/offers.py` chooses among them, by the sessions that a prompt is similar to (docs/research/pointers.md).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Prepares the lessons for prompts: one row for each rule of an active lesson, with the data to choose it by.
 
 Only lessons that `lesson_states` counts are written: none that is muted, rejected, stale, or came with a clone and is
-not trusted. docs/pointers.md describes the tables; `hooks/lesson_lines.py` chooses among the rows.
+not trusted. docs/research/pointers.md describes the tables; `hooks/lesson_lines.py` chooses among the rows.
 """
 
 from __future__ import annotations

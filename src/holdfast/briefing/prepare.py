@@ -1,6 +1,6 @@
 """Writes the SQLite file that hooks read, in which every expensive decision is already made.
 
-It is derived and can be deleted. docs/hot-path.md describes it; `hooks/prepared.py` reads it.
+It is derived and can be deleted. docs/contributing/hot-path.md describes it; `hooks/prepared.py` reads it.
 """
 
 from __future__ import annotations

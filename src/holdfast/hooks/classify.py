@@ -2,7 +2,7 @@
 
 Pasted text (logs, traces, code, quotes) is separated from the person's own words. In those, the verbs at the head of a
 clause count ("add", "can you add", "we need to add"), then question openings, then complaints and wishes. Each finding
-has a weight and a reason; the class with the highest score wins if it is clear enough. See docs/classifier.md.
+has a weight and a reason; the class with the highest score wins if it is clear enough. See docs/research/classifier.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads the prepared tables of words, sessions and files: docs/pointers.md. `briefing/file_pointers.py` writes them."""
+"""Reads the prepared tables of words, sessions and files: docs/research/pointers.md. `briefing/file_pointers.py` writes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads `<memory>/hot.db`, which the application wrote: switches and texts. docs/hot-path.md describes its tables."""
+"""Reads `<memory>/hot.db`, which the application wrote: switches and texts. docs/contributing/hot-path.md describes its tables."""
 
 from __future__ import annotations
 

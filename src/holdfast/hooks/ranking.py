@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from holdfast.hooks.postings import Postings
 
-CHANCE = 0.5  # of the files named like this in 22 histories, 68 of 134 were touched (docs/benchmarks.md)
+CHANCE = 0.5  # of the files named like this in 22 histories, 68 of 134 were touched (docs/research/benchmarks.md)
 CONSIDERED = 40  # paths; more than a budget ever holds
 _MOST_FOLDERS = 4
 
-# Flat optima: halving or doubling most of these stays within the noise (docs/benchmarks.md).
+# Flat optima: halving or doubling most of these stays within the noise (docs/research/benchmarks.md).
 _READ = 0.5  # of an edit
 _EVERYWHERE = 0.3  # dampens files that every session touches
 _TOGETHER = 0.5  # the gain of a file that always changes with one that is already certain

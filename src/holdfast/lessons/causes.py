@@ -18,7 +18,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     rule: str = ""
     name: str = "{subject} {token}"
     comes_again: bool = (
-        False  # half of what one session met, another met (docs/lessons-reading.md); else a fifth
+        False  # half of what one session met, another met (docs/research/lessons-reading.md); else a fifth
     )
     alone: bool = False  # one session is proof enough, once a remedy is known
     unresolved: bool = False  # two sessions are proof enough without a remedy

@@ -16,7 +16,7 @@ from holdfast.core.errors import UsageError
 from holdfast.model.search import Changes, Chunk, Hit, Stats
 
 FLOOR = 0.42
-"""The least evidence that is worth a reader's attention; docs/benchmarks.md says how it was found."""
+"""The least evidence that is worth a reader's attention; docs/research/benchmarks.md says how it was found."""
 
 FITTING = 0.35
 """The least evidence of a query's best answer: less than FLOOR, because a person can judge the result."""

@@ -1,4 +1,4 @@
-"""Any agent that writes holdfast's own events: `docs/events-format.md` describes the file, line by line.
+"""Any agent that writes holdfast's own events: `docs/contributing/events-format.md` describes the file, line by line.
 
 What each line may hold is a type here; the schema beside this module is generated from those types, and reading is one
 function from a line to events.

@@ -31,7 +31,7 @@ class MiniLM:
 
     name = "all-MiniLM-L6-v2"
     width = WIDTH
-    unrelated = 0.32  # measured like the table's 0.42, in the same memories: docs/benchmarks.md
+    unrelated = 0.32  # measured like the table's 0.42, in the same memories: docs/research/benchmarks.md
 
     def __init__(self, folder: Path) -> None:
         self.pieces = WordPiece.read(folder / "vocab.txt")
