@@ -2,7 +2,8 @@
 
 A folder `agents/NAME` has `reader.py` and, for an agent that can be wired, `host.py` with `HOST`. Both are loaded on
 first use: most commands concern one or two agents (ADR 5). Packages add agents through the entry point group
-`holdfast.agents` (docs/contributing/add-an-agent.md); these are looked up only for all agents, or for one that is not in the table.
+`holdfast.agents` (docs/contributing/add-an-agent.md); these are looked up only for all agents, or for one that is
+not in the table.
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ _LONGEST_REMEDY = 200  # a truncated remedy cannot be run
 
 
 class Moment(Struct, frozen=True, kw_only=True):
-    """One line for calls of `tool` that `key` finds and `rule` then matches; docs/contributing/hot-path.md describes the rules.
+    """One line for calls of `tool` that `key` finds and `rule` matches; docs/contributing/hot-path.md has the rules.
 
     `project` '' is for all projects of a repository.
     """

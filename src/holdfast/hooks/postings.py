@@ -1,4 +1,4 @@
-"""Reads the prepared tables of words, sessions and files: docs/research/pointers.md. `briefing/file_pointers.py` writes them."""
+"""Reads the tables of words, sessions and files that `briefing/file_pointers.py` wrote: docs/research/pointers.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Reads `<memory>/hot.db`, which the application wrote: switches and texts. docs/contributing/hot-path.md describes its tables."""
+"""Reads `<memory>/hot.db`, which the application wrote: switches and texts. docs/contributing/hot-path.md has the
+tables."""
 
 from __future__ import annotations
 

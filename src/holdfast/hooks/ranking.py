@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     from holdfast.hooks.postings import Postings
 
-CHANCE = 0.5  # of the files named like this in 22 histories, 68 of 134 were touched (docs/research/benchmarks.md)
+CHANCE = (
+    0.5  # of the files named like this in 22 histories, 68 of 134 were touched (docs/research/benchmarks.md)
+)
 CONSIDERED = 40  # paths; more than a budget ever holds
 _MOST_FOLDERS = 4
 

@@ -33,7 +33,7 @@ _MOST_WEIGHED = 150  # words of a prompt
 _CLOSEST = 8  # sessions of which the one that shares most is taken
 
 # Log-odds that a prompt is about this repository, fitted by scripts/train_offers.py on the first prompts of real
-# histories against those of other histories (docs/research/benchmarks.md has the curve). `close`: square root of the weight of
+# histories against those of other histories (docs/research/benchmarks.md). `close`: square root of the weight of
 # the words that one session shares; `rarest`: the weight of the rarest known word; `words`: ln of 1 + words of the
 # prompt; `frequent`: how common its words are here; `alike`: how much of both is shared with the most similar first
 # prompt; `names`: ln of 1 + files of this repository that it names; `sessions`: ln of 1 + sessions.

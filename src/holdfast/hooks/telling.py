@@ -42,7 +42,7 @@ WEIGHTS = {
     "words": -0.469, "prompt": -1.853, "session": -2.886, "worth": 1.798, "meaning": 11.663,
 }  # fmt: skip
 NONE = 9.079
-# At this floor one in twenty prompts about other repositories is told something (docs/research/benchmarks.md: the curve).
+# At this floor one in twenty prompts about other repositories gets a line (docs/research/benchmarks.md: the curve).
 FLOOR, LATER_FLOOR = 0.12, 0.6
 SECOND = 0.25  # share of the best source's probability that another one needs
 
