@@ -612,6 +612,32 @@ def test_a_purge_removes_the_memory_and_what_shows_of_it_and_the_backup_brings_i
     assert "has no memory here" in none
 
 
+def test_the_last_purge_leaves_nothing_of_ours_and_names_what_is_yours(
+    holdfast: Holdfast, repo: Path, home: Path, make_repo: Callable[[str], Path]
+) -> None:
+    other = make_repo("other")
+    for root in (repo, other):
+        remember(root, "alpha")
+    (home / ".claude").mkdir()
+    holdfast("install", "claude-code", "--yes", check=0)
+    holdfast("cost", check=0)  # fills the cache that belongs to no project
+    leave = ("uninstall", "--all", "--purge", "--yes")
+    first = holdfast(*leave, "--json", check=0).json()
+    assert first["stays"]["memories"] == 1 and (home / ".holdfast" / "cache").is_dir()
+    (home / ".holdfast" / "config.toml").write_text('scanner = "off"\n', encoding="utf-8")
+    second = holdfast(*leave, "--no-backup", cwd=other, check=0).stdout
+    assert "Left in ~/.holdfast: backups, config.toml." in second
+    kept = {path.name for path in (home / ".holdfast").iterdir()}
+    assert kept - {"machine"} == {"backups", "config.toml", "machine.key"}
+    (backup,) = (home / ".holdfast" / "backups").iterdir()
+    holdfast("restore", backup, check=0)  # of this machine still: no trust is asked for
+    backup.unlink()
+    (home / ".holdfast" / "config.toml").unlink()
+    assert "~/.holdfast: removed." in holdfast(*leave, "--no-backup", check=0).stdout
+    assert sorted(path.name for path in home.iterdir()) == [".claude"]
+    assert not (repo / ".holdfast").exists() and not (other / ".holdfast").exists()
+
+
 def test_a_purge_leaves_the_ledger_that_git_has_and_what_is_not_ours(holdfast: Holdfast, repo: Path) -> None:
     holdfast("ledger", "add", "--session", "s", check=0)
     holdfast("ledger", "share", check=0)

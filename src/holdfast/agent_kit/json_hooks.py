@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +56,17 @@ def missing(value: Mapping[str, Any], wanted: Groups) -> list[str]:
     return [event for event, entry in wanted.items() if ours.get(event) != [entry]] + extra
 
 
-def older(value: Mapping[str, Any], wanted: Groups, earlier: Mapping[str, str]) -> list[str]:
-    """Return the events whose only hook of ours is as an earlier version wrote it: right but for its matcher."""
+def older(
+    value: Mapping[str, Any], wanted: Groups, earlier: Mapping[str, str], since: Collection[str] = ()
+) -> list[str]:
+    """Return the events whose only hook of ours is as an earlier version wrote it: right but for its matcher.
+
+    Where there is one, the events that we hear `since` then have none.
+    """
     before = {event: {**wanted[event], "matcher": earlier[event]} for event in earlier.keys() & wanted.keys()}
-    return [event for event, groups in _ours(value).items() if event in before and groups == [before[event]]]
+    ours = _ours(value)
+    old = [event for event, groups in ours.items() if event in before and groups == [before[event]]]
+    return [*old, *(event for event in since if old and not ours.get(event))]
 
 
 def _ours(value: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -159,6 +166,7 @@ class HookHost(BaseHost):
     timeouts: Mapping[str, int]
     matchers: Mapping[str, str] = {}
     earlier: Mapping[str, str] = {}
+    since: Collection[str] = ()  # events that 0.1.0 did not hear
     new_file = ""  # what a file of hooks must begin with
     shared = True  # whether a repository's files may be in git
 
@@ -212,7 +220,7 @@ class HookHost(BaseHost):
         file, wanted = self.hooks(where, scope), self.entries(where.interpreter)
         data = file.data()
         value = file.value(data) if data is not None else {}
-        old = tuple(older(value, wanted, self.earlier))
+        old = tuple(older(value, wanted, self.earlier, self.since))
         wrong = (*missing(value, wanted), *self.also_wrong(where, value))
         return Wired(
             agent=self.agent,

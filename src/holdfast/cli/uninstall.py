@@ -13,19 +13,23 @@ from holdfast.core.errors import UsageError
 from holdfast.flows.hosts import Plan, host_for, plan_uninstall, still_wired, uninstall
 from holdfast.flows.plugins import made_before
 from holdfast.flows.portability import Purged, plan_purge, purge
+from holdfast.store.installation import how_to_remove
 from holdfast.terminal import output
 from holdfast.terminal.consent import agreed
 from holdfast.terminal.options import Machine, Namespace, flag, option
+from holdfast.upkeep.own_folder import Emptied, empty_own_folder
 
 DESCRIPTION = """Takes holdfast's hooks out of an agent's configuration. A file that nobody changed since becomes
 what it was before, to the byte; from any other only our entries are removed. Memory stays where it is, unless you
 say --purge: then this project's memory goes too, after a backup in ~/.holdfast/backups that holdfast restore takes
-in again. A ledger that is shared in git stays."""
+in again. A ledger that is shared in git stays. With --all, the last project's memory takes along what ~/.holdfast
+keeps for no project (caches, locks); backups, your settings, lessons and keys stay and are named."""
 EXAMPLES = """examples:
   holdfast agents uninstall claude-code --dry-run   only show what would change
   holdfast agents uninstall claude-code             hooks and tools out of Claude Code's files
   holdfast agents uninstall --all                   out of every agent's; the memory stays
   holdfast agents uninstall --all --purge           and remove this project's memory, after a backup
+  holdfast agents uninstall --all --purge --no-backup   and leave nothing of it
 """
 
 OPTIONS = (
@@ -74,8 +78,9 @@ def run(options: Namespace, machine: Machine) -> int:
         uninstall(machine, plan)
     if purged is not None and not refused:
         purged = purge(machine, project, __version__, backup=not options.no_backup)
+    emptied = empty_own_folder(machine) if options.all and options.purge and not refused else None
     if options.json:
-        output.show_json(_as_json(plans, purged, options))
+        output.show_json(_as_json(plans, purged, options, emptied))
         return 1 if problems else 0
     for plan in plans:
         state = "hooks removed" if plan.is_change else "no hooks of ours were there"
@@ -86,7 +91,19 @@ def run(options: Namespace, machine: Machine) -> int:
         output.line("The memory stays." if refused else f"{output.place(purged.memory)}: removed.")
         if purged.backup:
             output.line(f"Backup: {output.place(purged.backup)} (holdfast restore FILE brings it back).")
+    if emptied is not None:
+        _show_emptied(machine, emptied)
     return 1 if refused or problems else 0
+
+
+def _show_emptied(machine: Machine, emptied: Emptied) -> None:
+    home = output.place(machine.home)
+    if emptied.memories:
+        output.line(f"Memory of {output.counted(emptied.memories, 'other project')} stays in {home}.")
+    elif emptied.left:
+        output.line(f"Left in {home}: {', '.join(emptied.left)}. Delete that folder to remove them too.")
+    else:
+        output.line(f"{home}: removed. Only the program itself is left: {how_to_remove()}")
 
 
 def _tell_what_stays(machine: Machine, plans: Sequence[Plan]) -> None:
@@ -124,6 +141,8 @@ def _show_purge(purged: Purged | None, options: Namespace) -> None:
     )
 
 
-def _as_json(plans: list[Plan], purged: Purged | None, options: Namespace) -> object:
+def _as_json(
+    plans: list[Plan], purged: Purged | None, options: Namespace, emptied: Emptied | None = None
+) -> object:
     plans_json = [as_json(plan, done=not options.dry_run) for plan in plans]
-    return {"agents": plans_json, "purged": purged} if options.purge else plans_json
+    return {"agents": plans_json, "purged": purged, "stays": emptied} if options.purge else plans_json

@@ -19,9 +19,9 @@ from holdfast.briefing.prepare import prepare
 from holdfast.core import files
 from holdfast.core.errors import HoldfastError, StoreError, UsageError
 from holdfast.core.hashes import blake2b
-from holdfast.store.how_to_add import how_to_add
+from holdfast.store.installation import how_to_add, interpreter_warnings
 from holdfast.store.machine import Machine
-from holdfast.store.project import Project, find_git
+from holdfast.store.project import Project
 from holdfast.store.switches import enable
 
 
@@ -191,7 +191,7 @@ def plan_install(
     changes = host.install(where, scope)
     if scope == "user":
         changes += slash_commands.added(host, where, wanted=commands)
-    warnings = interpreter_warnings(where.interpreter)
+    warnings = interpreter_warnings(where.interpreter, machine.user_home)
     if tools and not where.server:
         warnings += (f"the package mcp is missing, so agents get no tools: {how_to_add('tools')}",)
     other_scope = next(candidate for candidate in SCOPES if candidate != scope)
@@ -294,13 +294,3 @@ def hooked(machine: Machine, project: Project) -> list[str]:
             if any(host_for(agent).status(where, scope).installed for scope in SCOPES):
                 agents.append(agent)
     return agents
-
-
-def interpreter_warnings(interpreter: str) -> tuple[str, ...]:
-    repository = find_git(Path(interpreter).parent)
-    if repository is None:
-        return ()
-    return (
-        f"{interpreter} lies inside the repository {repository[0]}: hooks stop working when that is moved, cleaned or "
-        "deleted. Install holdfast outside of it (pipx install holdfast, uv tool install holdfast) to be safe.",
-    )

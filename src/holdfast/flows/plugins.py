@@ -15,8 +15,8 @@ from holdfast.agent_kit.slash_commands import Plugin
 from holdfast.agents.registry import PLUGINS
 from holdfast.core import files
 from holdfast.core.errors import StoreError, UsageError
-from holdfast.flows.hosts import host_for, interpreter_warnings, meant, where_of
-from holdfast.store.how_to_add import how_to_add
+from holdfast.flows.hosts import host_for, meant, where_of
+from holdfast.store.installation import how_to_add, interpreter_warnings
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
@@ -74,7 +74,7 @@ def make(
     plugin, host = _plugin(agent, where, place), host_for(agent)
     new = not place.exists()
     changed = write(place, plugin.files, next(iter(plugin.files)), _lock(machine, agent))
-    warnings = list(interpreter_warnings(where.interpreter))
+    warnings = list(interpreter_warnings(where.interpreter, machine.user_home))
     if tools and not where.server:
         warnings.append(f"the package mcp is missing, so the plugin has no tools: {how_to_add('tools')}")
     if any(host.status(where, scope).installed for scope in SCOPES):

@@ -15,7 +15,7 @@ from holdfast.core.errors import UsageError
 from holdfast.core.stamp import EPOCH
 from holdfast.ledger.export_columns import COLUMNS, flat
 from holdfast.model.ledger import LedgerEntry
-from holdfast.store.how_to_add import how_to_add
+from holdfast.store.installation import how_to_add
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from holdfast.core.errors import NotFound, UsageError
-from holdfast.store.how_to_add import how_to_add
+from holdfast.store.installation import how_to_add
 from holdfast.store.machine import Machine
 from holdfast.terminal.options import SUPPRESS, option
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.guard.hidden_text import visible
 from holdfast.postgres.address import Address
+from holdfast.store.installation import how_to_add
 
 if TYPE_CHECKING:
     from psycopg import Connection, Error
@@ -72,9 +73,7 @@ class ServerError(HoldfastError):
 
 
 def driver_missing() -> UsageError:
-    return UsageError(
-        "PostgreSQL needs psycopg, which is not installed", fix="Run pip install 'holdfast[postgres]'"
-    )
+    return UsageError("PostgreSQL needs psycopg, which is not installed", fix=f"Run {how_to_add('postgres')}")
 
 
 @contextmanager

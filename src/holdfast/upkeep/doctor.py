@@ -29,8 +29,8 @@ from holdfast.memory.read import known_projects
 from holdfast.memory.session_log import Placed
 from holdfast.memory.store import MemoryStore
 from holdfast.sessions.store import CaptureStore
-from holdfast.store.how_to_add import how_to_add
 from holdfast.store.inbox import faults
+from holdfast.store.installation import how_to_add
 from holdfast.store.line_grammar import Problem
 from holdfast.store.machine import Machine, compile_rules, scanner_installed, scanner_missing_rules
 from holdfast.store.project import FORMAT, Project, check_format

