@@ -5,7 +5,7 @@
 With a checkout of the repository at the end of its history, what its guides state and its files show is known as it would be to
 a user; without one, only what the transcripts show.
 
-One JSON line for each lesson: rule, kind, state, whether it is of promotion quality (docs/lessons.md), how many sessions
+One JSON line for each lesson: rule, kind, state, whether it is of promotion quality (docs/contributing/lessons.md), how many sessions
 showed it, and for each of them the file, the moment and the line that showed it. A last line for each history has the counts, and
 the commands that are known as it is and so not proposed. The rubric and what was read so far are in docs/research/lessons-reading.md.
 """

@@ -19,7 +19,7 @@ from pathlib import Path
 from draw_rooms import picture
 
 import holdfast
-from holdfast.cli.main import COMMANDS, OLD_NAMES, help_text, subcommands
+from holdfast.cli.main import COMMANDS, OLD_NAMES, subcommands
 from holdfast.core import errors
 from holdfast.core.errors import HoldfastError
 from holdfast.store.settings import OPTIONS, Option
@@ -61,6 +61,9 @@ def differs(path: Path, text: str) -> bool:
 # --- the example of the first page ------------------------------------------------------------------------------
 
 
+SHOWN = ("1.", "4.", "5.")  # the parts of the demonstration that the page shows: not its tables
+
+
 def getting_started() -> str:
     """The page with what the demo prints now, in a pipe and in UTC."""
     text = (DOCS / "getting-started.md").read_text(encoding="utf-8")
@@ -71,48 +74,99 @@ def getting_started() -> str:
         encoding="utf-8",
         check=True,
     ).stdout
-    lines = "\n".join(line.rstrip() for line in demo.splitlines())
+    shown = [part for part in re.split(r"\n\n(?=\d\. )", demo) if part.startswith(SHOWN)]
+    lines = "\n".join(
+        line.rstrip() for line in "\n\n".join(shown).splitlines() if "scratch project" not in line
+    )
+    lines = lines.rstrip()
     return re.sub(r"(?s)(<!-- demo output -->\n```text\n).*?(```)", lambda m: f"{m[1]}{lines}\n{m[2]}", text)
 
 
 # --- commands ------------------------------------------------------------------------------------------
 
 
+COMMON = {
+    "--json": "the result as JSON",
+    "--yes": "do not ask",
+    "--dry-run": "show what would change, and change nothing",
+    "-n, --limit": "how many to show; 0 is all",
+    "--since": "only from then on: `7d`, `24h`, `2w`, `today` or `2026-11-01`",
+    "--agent": "only this agent's sessions, e.g. `claude-code`",
+    "--model": "only models whose name contains this",
+    "--framework": "only projects built with this, e.g. `react`",
+    "--goal": "only sessions whose goal has all these keywords",
+}
+COMMANDS_HEAD = """\
+# The command line
+
+`holdfast COMMAND --help` shows the same with more examples. Where a command takes one of these options, it means:
+"""
+EXAMPLES_SHOWN = 2
+FOR_PROGRAMS = ("hook", "statusline", "fenced", "mcp", "completion")
+
+
 def commands_page() -> str:
-    parts = [GENERATED, "# The command line\n", fenced(help_text(everything=True)), old_names()]
+    common = [(f"`{name}`", about) for name, about in COMMON.items()]
+    parts = [GENERATED, COMMANDS_HEAD, table(("Option", "Meaning"), common)]
+    parts += ["An id may be shortened to its first letters.\n", old_names()]
     for name, (module, about) in COMMANDS.items():
+        if name in FOR_PROGRAMS:
+            continue
         parser = parser_for(name, importlib.import_module(module), about, subcommands(name))
         parts.append(f"## holdfast {name}\n")
-        parts += described(parser, sentence(about))
-        for verb, sub, help_ in verbs_of(parser):
-            if verb in subcommands(name):  # it has a section of its own
-                continue
-            parts.append(f"### holdfast {name} {verb}\n")
-            parts += described(sub, sentence(help_))
-    return "\n".join(parts)
+        parts += described(name, parser, sentence(about))
+    rows = [
+        (f"`holdfast {name}`", COMMANDS[name][1].removesuffix(" (machine interface)"))
+        for name in FOR_PROGRAMS
+    ]
+    return "\n".join([*parts, "## Called by programs\n", table(("Command", "Meaning"), rows)])
 
 
 def old_names() -> str:
-    rows = [(f"`holdfast {old}`", f"`holdfast {new}`") for old, new in OLD_NAMES.items()]
-    return f"Names of before 1.0, which work as ever:\n\n{table(('Old', 'Now'), rows)}"
+    rows = ", ".join(f"`{old}` (now `{new}`)" for old, new in OLD_NAMES.items())
+    return f"Names from before 1.0 still work: {rows}.\n"
 
 
-def described(parser: argparse.ArgumentParser, about: str) -> Iterator[str]:
+def described(name: str, parser: argparse.ArgumentParser, about: str) -> Iterator[str]:
+    """What a command is for, how it is called, what each argument means, and its first examples."""
+    verbs = [(verb, sub, about) for verb, sub, about in verbs_of(parser) if verb not in subcommands(name)]
     yield f"{parser.description or about}\n"
-    yield fenced(usage_of(parser))
-    rows = [(label(action), meaning(action)) for action in arguments_of(parser)]
+    yield fenced("\n".join([usage_of(parser), *examples_of(parser)]))
+    if verbs:
+        yield table(("Verb", "Meaning"), [(f"`{usage_of(sub, verb)}`", help_) for verb, sub, help_ in verbs])
+    rows = argument_rows([("", parser), *((verb, sub) for verb, sub, _ in verbs)])
     if rows:
         yield table(("Argument", "Meaning"), rows)
-    if parser.epilog:
-        yield fenced(parser.epilog)
 
 
-def usage_of(parser: argparse.ArgumentParser) -> str:
-    words = [parser.prog]
+def argument_rows(parsers: list[tuple[str, argparse.ArgumentParser]]) -> list[tuple[str, ...]]:
+    """A row for each meaning, however many verbs take the argument; common options are described once for all."""
+    takers: dict[tuple[str, str], list[str]] = {}
+    for verb, parser in parsers:
+        for action in arguments_of(parser):
+            if ", ".join(action.option_strings) not in COMMON:
+                takers.setdefault((label(action), meaning(action)), []).append(verb)
+    rows = []
+    for (argument, means), verbs in takers.items():
+        of = "" if "" in verbs else f" ({', '.join(verbs)})"
+        rows.append((f"{argument}{of}", means))
+    return rows
+
+
+def examples_of(parser: argparse.ArgumentParser) -> list[str]:
+    lines = [line.strip() for line in (parser.epilog or "").splitlines()[1:] if line.strip()]
+    return ["", *lines[:EXAMPLES_SHOWN]] if lines else []
+
+
+def usage_of(parser: argparse.ArgumentParser, verb: str = "") -> str:
+    """How it is called: common options by name, and whether there are others."""
+    words = [verb or parser.prog]
     words += ["[VERB]" for _ in subparsers_of(parser)]
     given = arguments_of(parser)
-    words += ["[OPTIONS]"] if any(action.option_strings for action in given) else []
+    options = [", ".join(action.option_strings) for action in given if action.option_strings]
     words += [shown(action) for action in given if not action.option_strings]
+    words += ["[OPTIONS]"] if any(name not in COMMON for name in options) else []
+    words += [f"[{name.rpartition(' ')[2]}]" for name in options if name in COMMON]
     return " ".join(words)
 
 

@@ -1,4 +1,4 @@
-"""What docs/search.md shows is what happens."""
+"""What docs/contributing/search.md shows is what happens."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import holdfast.search
 from holdfast.model.search import Hit
 
-PAGE = (Path(__file__).parents[2] / "docs" / "search.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "contributing" / "search.md").read_text(encoding="utf-8")
 
 
 def test_the_example_of_the_documentation_runs(
@@ -19,7 +19,7 @@ def test_the_example_of_the_documentation_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (example,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    exec(compile(example, "docs/search.md", "exec"), {})
+    exec(compile(example, "docs/contributing/search.md", "exec"), {})
     assert capsys.readouterr().out.startswith("F-1 ")
 
 

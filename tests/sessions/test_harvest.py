@@ -145,7 +145,7 @@ def test_a_commit_is_kept_by_its_name() -> None:
         'Co-Authored-By: A <a@b.c>\nEOF\n)"'
     )
     harvest = harvested(Told().run(command, "[main 1a2b3c4] Retry twice\n 1 file changed"))
-    assert harvest.decisions == (), "git has it: docs/git-memory.md"
+    assert harvest.decisions == (), "git has it: docs/contributing/git-memory.md"
     assert harvest.commits == ("1a2b3c4 Retry twice",)
 
 

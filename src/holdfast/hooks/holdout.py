@@ -1,7 +1,7 @@
 """Whether a session is in the holdout: a random share of sessions, drawn with a secret key, gets nothing injected.
 
 A session is drawn once, at its first event, and the result is recorded in `<memory>/holdout.jsonl`, so that a session
-that is resumed keeps its arm even if the share has changed. docs/roi.md describes the file.
+that is resumed keeps its arm even if the share has changed. docs/contributing/roi-figures.md describes the file.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from typing import Any
 
 from holdfast.model.ledger import LedgerEntry
 
-# name, type (as Parquet will have it), what it says. Documented in docs/ledger.md; only ever added to.
+# name, type (as Parquet will have it), what it says. Only ever added to; docs/contributing/ledger-format.md has them.
 COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("session", "string", "the agent's own id of the session"),
     ("timestamp", "timestamp", "when it began, UTC"),

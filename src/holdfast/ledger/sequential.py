@@ -1,4 +1,4 @@
-"""Estimates the effect of memory from a holdout, so that one may look at any time: docs/roi.md, ADR 22.
+"""Estimates the effect of a holdout, so that one may look at any time: docs/contributing/roi-figures.md, ADR 22.
 
 The estimate compares sessions of the same kind and share. Its error is that of days, because sessions of a day are
 alike. The interval is an asymptotic confidence sequence: it holds at all times together, so looking often and stopping

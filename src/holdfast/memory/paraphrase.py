@@ -86,7 +86,7 @@ def tells(word: str, question: str, asked: Signature, said: Signature, statement
     return bool(new_hard or said.words - asked.words)
 
 
-# Tuned on one part of tests/memory/pairs.txt, measured on the other: docs/memory.md has the figures.
+# Tuned on one part of tests/memory/pairs.txt, measured on the other: docs/contributing/memory.md has the figures.
 NEAR_WORD = 0.5
 NEAR_FORM = 0.25
 NEAR_SENTENCE = 0.5

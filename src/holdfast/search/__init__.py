@@ -1,6 +1,6 @@
 """Full-text and semantic search in one local file. Any program can use it: `holdfast.search.open(path)`.
 
-docs/search.md has examples.
+docs/contributing/search.md has examples.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ def _embedder(wanted: Embedder | str | None) -> Embedder | None:
     if not isinstance(wanted, str):
         if not all(hasattr(wanted, name) for name in ("name", "width", "embed")):
             raise UsageError(
-                "an embedder has a name, a width and embed(texts)", fix="docs/search.md shows one"
+                "an embedder has a name, a width and embed(texts)",
+                fix="docs/contributing/search.md shows one",
             )
         return wanted
     if wanted == "static":
