@@ -16,9 +16,8 @@ from msgspec.structs import replace
 
 from holdfast.briefing.explain import why_silent
 from holdfast.core.errors import HoldfastError, ModelError, NotFound, UsageError
-from holdfast.core.hashes import blake2b
 from holdfast.core.tokens import count_tokens
-from holdfast.extraction.model_calls import Meter, label_of, seconds_of, target_of
+from holdfast.extraction.model_calls import CallNames, Meter, label_of, seconds_of, target_of
 from holdfast.extraction.model_wire import Question
 from holdfast.ledger.rows import find_row, read_ledger, record_of, rows
 from holdfast.lessons.extraction import (
@@ -41,6 +40,7 @@ from holdfast.store.settings import Settings
 
 GOAL = ("lesson", "extraction")
 MOST_SESSIONS = 3  # per capture: if many sessions have ended, only the latest ones are sent
+_CALLS = CallNames("x")
 _DIGITS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
@@ -76,7 +76,7 @@ def extract_ended(machine: Machine, project: Project, sessions: Iterable[str], s
         record = record_of(project, session)
         if record is None or record.headless or not worth_asking(record):
             continue
-        if _asked_before(project, record) or time.monotonic() + seconds_of(settings) > end:
+        if _CALLS.was_sent(project, record) or time.monotonic() + seconds_of(settings) > end:
             continue
         try:
             extraction = _extract(machine, project, settings, record)
@@ -138,7 +138,7 @@ def _extract(machine: Machine, project: Project, settings: Settings, record: Dis
     answer, cost = Meter(machine, project, settings, GOAL).ask(
         question,
         lambda text: extracted(text, source_material, label_of(settings)),
-        lambda: _row_id(project, record),
+        lambda: _CALLS.next(project, record),
     )
     return _propose(machine, project, record.session, answer, cost)
 
@@ -194,24 +194,3 @@ def _new_and_named_apart(machine: Machine, project: Project, lessons: Iterable[L
 
 def _fence() -> str:
     return "".join(choice(_DIGITS) for _ in range(6))
-
-
-# --- one row for each call -------------------------------------------------------------------------------
-
-
-def _row_id(project: Project, record: DistilledSession) -> str:
-    """A new row id for each call: a session may be sent again, on request or after it was resumed."""
-    row_ids = {row.session for row in read_ledger(project).entries}
-    number = 0
-    while (name := _call_id(record, number)) in row_ids:
-        number += 1
-    return name
-
-
-def _asked_before(project: Project, record: DistilledSession) -> bool:
-    return _call_id(record, 0) in {row.session for row in read_ledger(project).entries}
-
-
-def _call_id(record: DistilledSession, number: int) -> str:
-    seed = f"{record.session}\n{record.ended}\n{number}".encode("utf-8", "replace")
-    return f"x-{blake2b(seed, digest_size=6).hexdigest()}"

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from holdfast.core.bounded_process import run_bounded
 from holdfast.core.errors import HoldfastError, ModelError, StoreError
+from holdfast.core.hashes import blake2b
 from holdfast.core.tokens import count_tokens
 from holdfast.extraction.model_wire import (
     Answer,
@@ -29,8 +30,9 @@ from holdfast.extraction.model_wire import (
 )
 from holdfast.ledger.intake import stamped
 from holdfast.ledger.markdown import current
+from holdfast.ledger.rows import read_ledger
 from holdfast.ledger.store import LedgerStore, ProjectLedger
-from holdfast.model.events import Usage, UsageTotal
+from holdfast.model.events import DistilledSession, Usage, UsageTotal
 from holdfast.model.ledger import Kind, LedgerEntry, Outcome, Tokens
 from holdfast.sessions.cost import cost_of
 from holdfast.store.machine import Machine
@@ -290,3 +292,28 @@ def spent_today(machine: Machine) -> Decimal:
             if row.agent == AGENT and row.timestamp is not None and row.timestamp.date() == day:
                 spent += UNKNOWN_USD if row.cost_usd is None else row.cost_usd
     return spent
+
+
+# --- the ledger row of each call ---------------------------------------------------------------------------
+
+
+class CallNames(Struct, frozen=True):
+    """Names the ledger rows of one kind of call. Released names stay, so that a session is not sent twice."""
+
+    letter: str
+    seed: str = ""
+
+    def next(self, project: Project, record: DistilledSession) -> str:
+        """A new name for each call: a session may be sent again, on request or after it was resumed."""
+        known = {row.session for row in read_ledger(project).entries}
+        number = 0
+        while (name := self._name(record, number)) in known:
+            number += 1
+        return name
+
+    def was_sent(self, project: Project, record: DistilledSession) -> bool:
+        return self._name(record, 0) in {row.session for row in read_ledger(project).entries}
+
+    def _name(self, record: DistilledSession, number: int) -> str:
+        seed = f"{self.seed}{record.session}\n{record.ended}\n{number}".encode("utf-8", "replace")
+        return f"{self.letter}-{blake2b(seed, digest_size=6).hexdigest()}"

@@ -21,10 +21,9 @@ from holdfast.briefing.explain import why_silent
 from holdfast.briefing.projects import memory_of
 from holdfast.core.errors import HoldfastError, ModelError, UsageError
 from holdfast.core.fence import wrap
-from holdfast.core.hashes import blake2b
 from holdfast.core.tokens import count_tokens, cut_to
 from holdfast.extraction.extract_lessons import chosen
-from holdfast.extraction.model_calls import AGENT, Meter, label_of, seconds_of, target_of
+from holdfast.extraction.model_calls import AGENT, CallNames, Meter, label_of, seconds_of, target_of
 from holdfast.extraction.model_wire import Question
 from holdfast.guard.hidden_text import has_hidden, visible
 from holdfast.guard.quoted_text import is_hostile
@@ -47,6 +46,7 @@ MOST_STATEMENTS = 12
 _WORTH = 85
 _SHORTEST_QUOTE = 12  # characters
 _LONGEST = 400
+_CALLS = CallNames("w", "writer\n")
 _DIGITS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _BLOCK = re.compile(r"\s*```(?:json)?\s*\n(.*)\n\s*```\s*", re.DOTALL)
 
@@ -149,7 +149,7 @@ def write_ended(machine: Machine, project: Project, sessions: Iterable[str], sec
         record = record_of(project, session)
         if record is None or record.headless or asked_today(machine, project) >= MOST_A_DAY:
             continue
-        if time.monotonic() + seconds_of(settings) > end or _was_asked(project, record):
+        if time.monotonic() + seconds_of(settings) > end or _CALLS.was_sent(project, record):
             continue
         said = _said(machine, project, record)
         if len(said) < LEAST_TURNS:
@@ -228,7 +228,7 @@ def _write(
     (found, dropped), cost = meter.ask(
         _question(said),
         lambda text: passages_in(text, said, machine.clean),
-        lambda: _row_id(project, record),
+        lambda: _CALLS.next(project, record),
     )
     store = memory_of(machine, project, "")
     denied = Denied(project.memory)
@@ -300,23 +300,3 @@ def _invented(text: str, messages: Sequence[tuple[str, str]]) -> str:
 
 def _folded(text: str) -> str:
     return " ".join(text.casefold().replace("’", "'").replace("`", "").split())
-
-
-# --- one row for each call ---------------------------------------------------------------------------------
-
-
-def _row_id(project: Project, record: DistilledSession) -> str:
-    names = {row.session for row in read_ledger(project).entries}
-    number = 0
-    while (name := _call_id(record, number)) in names:
-        number += 1
-    return name
-
-
-def _was_asked(project: Project, record: DistilledSession) -> bool:
-    return _call_id(record, 0) in {row.session for row in read_ledger(project).entries}
-
-
-def _call_id(record: DistilledSession, number: int) -> str:
-    seed = f"writer\n{record.session}\n{record.ended}\n{number}".encode("utf-8", "replace")
-    return f"w-{blake2b(seed, digest_size=6).hexdigest()}"

@@ -164,10 +164,11 @@ SHAPES = (
     ),
     TokenShape(
         "api-token",
-        "odt_ shltm_ flb_live_ ion_ ak_live_ ak_test_ sm_aat_ sm_pat_ sm_sat_ CCIPRJ_ bkct_ dbtu_ dbtc_ "
+        "odt_ shltm_ flb_live_ ak_live_ ak_test_ sm_aat_ sm_pat_ sm_sat_ CCIPRJ_ bkct_ dbtu_ dbtc_ "
         "snyk_uat. xaat- xapt-",
         r"[\w-]{16,140}",
     ),
+    TokenShape("api-token", "ion_", r"[\w-]{16,140}", before=r"(?<![A-Za-z])"),  # "session_…" is a name
     TokenShape(
         "api-token",
         "pdl_live_apikey_ pdl_sdbx_apikey_ polar_oat_ mlsn. cal_live_ tr_prod_ tr_dev_ "

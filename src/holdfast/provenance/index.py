@@ -12,6 +12,7 @@ from holdfast.core.errors import TranscriptError
 from holdfast.provenance.claude_progress import progress_edits
 from holdfast.provenance.collect import EditCollector, TranscriptEdits
 from holdfast.provenance.store import EditStore
+from holdfast.sessions.line_claims import OnceClaims
 from holdfast.store.denied import Denied
 from holdfast.store.gate import session_name
 from holdfast.store.machine import Machine
@@ -36,21 +37,6 @@ class Source(Protocol):
     def glance(self) -> Glance: ...
     @property
     def key(self) -> str: ...
-
-
-class _OwnClaims:
-    """Lines that one file repeats count once. Copies between files are told apart when lines are matched."""
-
-    def __init__(self) -> None:
-        self._seen: set[str] = set()
-
-    def repeated(self, key: str) -> bool:
-        known = key in self._seen
-        self._seen.add(key)
-        return known
-
-    def foreign(self, key: str) -> bool:
-        return False
 
 
 def open_edits(project: Project) -> EditStore:
@@ -103,6 +89,6 @@ def take_in(
 
 
 def edits_in(importer: Importer, path: Path, part: str = "") -> TranscriptEdits:
-    reading = importer.open(path, 0, b"", _OwnClaims(), part)
+    reading = importer.open(path, 0, b"", OnceClaims(), part)
     further = progress_edits(path) if importer.agent == "claude-code" else ()
     return EditCollector(importer.agent).take_all(chain(reading.events(), further))

@@ -6,20 +6,17 @@ them again. The only texts in it are paths and the beginnings of prompts, which 
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast.core.errors import FormatTooNew, StoreError
 from holdfast.core.hashes import blake2b
 from holdfast.provenance.collect import LONGEST_PROMPT, TranscriptEdits
 from holdfast.provenance.line_hashes import packed, unpacked
+from holdfast.store.database import SqliteStore
 
 FORMAT = 1
-BUSY_SECONDS = 30
 _TEXTS = ("prompt.text", "place.path", "place.cwd", "place.name")
 _SCHEMA = """
 CREATE TABLE source (
@@ -55,49 +52,15 @@ class StoredEdit(Struct, frozen=True, gc=False):
     parts: tuple[tuple[int, int], ...]
 
 
-class EditStore:
+class EditStore(SqliteStore):
+    format = FORMAT
+    schema = _SCHEMA
+    when_deleted = "the next holdfast blame makes it again from the transcripts"
+    when_newer = "Upgrade holdfast, or delete the file: it is made again from the transcripts"
+
     def __init__(self, path: Path | None) -> None:
         """Open the file, or a store that lives as long as this object."""
-        self.path = path or Path(":memory:")
-        try:
-            self._db = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
-        except sqlite3.Error as error:
-            raise _refused(self.path, error) from error
-        self._migrate()
-
-    def _migrate(self) -> None:
-        (number,) = self._ask("PRAGMA user_version").fetchone()
-        if number > FORMAT:
-            raise FormatTooNew(
-                f"was written by a newer holdfast (format {number}, this one knows {FORMAT})",
-                where=str(self.path),
-                fix="Upgrade holdfast, or delete the file: it is made again from the transcripts",
-            )
-        if number < FORMAT:
-            with self.transaction():
-                if self._ask("PRAGMA user_version").fetchone()[0] < FORMAT:
-                    for statement in _SCHEMA.split(";"):
-                        self._ask(statement)
-                    self._ask(f"PRAGMA user_version={FORMAT}")
-
-    def _ask(self, statement: str, values: Iterable[object] = ()) -> sqlite3.Cursor:
-        try:
-            return self._db.execute(statement, tuple(values))
-        except (sqlite3.Error, UnicodeEncodeError, OverflowError) as error:
-            raise _refused(self.path, error) from error
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        self._ask("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._ask("ROLLBACK")
-            raise
-        self._ask("COMMIT")
-
-    def close(self) -> None:
-        self._db.close()
+        super().__init__(path or Path(":memory:"))
 
     def stamp_of(self, key: str) -> tuple[int, int] | None:
         """Size and time of a transcript when it was read; None for one that was not."""
@@ -182,7 +145,7 @@ class EditStore:
             "place.path, place.cwd, edit.whole, edit.lines, edit.parts FROM edit "
             "JOIN source ON source.id = edit.source JOIN session ON session.id = source.session "
             f"JOIN place ON place.id = edit.place {where} ORDER BY edit.at, edit.id",
-            values,
+            tuple(values),
         )
         return [
             StoredEdit(
@@ -257,14 +220,3 @@ def _digest(key: str) -> bytes:
 def _pairs(numbers: Collection[int]) -> tuple[tuple[int, int], ...]:
     flat = tuple(numbers)
     return tuple(zip(flat[::2], flat[1::2], strict=True))
-
-
-def _refused(path: Path, error: Exception) -> StoreError:
-    message = str(error)
-    if "locked" in message:
-        fix = "Another holdfast holds it: wait for it to finish"
-    elif "malformed" in message or "not a database" in message:
-        fix = f"Delete {path.name}: the next holdfast blame makes it again from the transcripts"
-    else:
-        fix = "Check the disk and the permissions of the folder"
-    return StoreError(message, where=str(path), fix=fix)

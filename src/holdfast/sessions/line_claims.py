@@ -42,6 +42,21 @@ class ClaimRun:
             self.look_up = True
 
 
+class OnceClaims:
+    """Counts a line that one reading meets again once, and knows of no other reading."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def repeated(self, key: str) -> bool:
+        known = key in self._seen
+        self._seen.add(key)
+        return known
+
+    def foreign(self, key: str) -> bool:
+        return False
+
+
 class SourceClaims:
     """The claims of one source while it is read; written by `save` together with its cursor."""
 

@@ -6,7 +6,6 @@ It holds what the ledger must not: goals, tasks and the evidence for them, redac
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
@@ -17,18 +16,18 @@ from typing import Any, Self, TypeVar
 import msgspec
 from msgspec import Struct
 
-from holdfast.core.errors import FormatTooNew, StoreError
+from holdfast.core.errors import StoreError
 from holdfast.core.sync_folders import is_discarding
 from holdfast.language.dialogue import Message
 from holdfast.model.events import DistilledSession, Lived
 from holdfast.model.memory import DeadEnd
 from holdfast.sessions.cursor import SourceCursor, SourceStamp
+from holdfast.store.database import BUSY_SECONDS, SqliteStore
 from holdfast.store.removal import Removal
 
 T = TypeVar("T")
 
 CAPTURE_FORMAT = 1
-BUSY_SECONDS = 30
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS source (
@@ -69,17 +68,18 @@ class _OnlyDialogue(Struct, frozen=True):
 _kept: ContextVar[CaptureStore | None] = ContextVar("kept", default=None)
 
 
-class CaptureStore:
+class CaptureStore(SqliteStore):
+    format = CAPTURE_FORMAT
+    schema = _SCHEMA
+    when_deleted = "it is made again from the transcripts, and the ledger keeps its rows"
+
     def __init__(self, path: Path) -> None:
-        self.path = path
         self._answers: dict[tuple[type, int], tuple[int, list[Any]]] = {}
-        try:
-            self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-            self._use_write_ahead_log()
-            self._db.execute(f"PRAGMA synchronous={'OFF' if is_discarding() else 'NORMAL'}")
-            self._prepare()
-        except sqlite3.Error as error:
-            raise _refused(path, error) from error
+        super().__init__(path)
+
+    def _configure(self) -> None:
+        self._use_write_ahead_log()
+        self._db.execute(f"PRAGMA synchronous={'OFF' if is_discarding() else 'NORMAL'}")
 
     @classmethod
     def glimpse(cls, path: Path, ask: Callable[[CaptureStore], T], otherwise: T) -> T:
@@ -120,61 +120,6 @@ class CaptureStore:
         finally:
             _kept.reset(token)
             store.close()
-
-    def _use_write_ahead_log(self) -> None:
-        """Wait in a loop: SQLite's busy timeout does not apply while another process creates the file."""
-        deadline = time.monotonic() + BUSY_SECONDS
-        while True:
-            try:
-                self._db.execute("PRAGMA journal_mode=WAL")
-                return
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.01)
-
-    def _prepare(self) -> None:
-        (number,) = self._ask("PRAGMA user_version").fetchone()
-        if number > CAPTURE_FORMAT:
-            raise FormatTooNew(
-                f"was written by a newer holdfast (format {number}, this one knows {CAPTURE_FORMAT})",
-                where=str(self.path),
-                fix="Upgrade holdfast",
-            )
-        if number < CAPTURE_FORMAT:
-            with self.transaction():
-                for statement in _SCHEMA.split(";"):
-                    self._ask(statement)
-                self._ask(f"PRAGMA user_version={CAPTURE_FORMAT}")
-
-    def _ask(self, statement: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
-        try:
-            return self._db.execute(statement, values)
-        except (sqlite3.Error, UnicodeEncodeError, OverflowError) as error:
-            raise _refused(self.path, error) from error
-
-    def _ask_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
-        try:
-            self._db.executemany(statement, rows)
-        except sqlite3.Error as error:
-            raise _refused(self.path, error) from error
-
-    def close(self) -> None:
-        self._db.close()
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Take the write lock at once: a lock that is taken later fails instead of waiting."""
-        try:
-            self._ask("BEGIN IMMEDIATE")
-            try:
-                yield
-            except BaseException:
-                self._ask("ROLLBACK")
-                raise
-            self._ask("COMMIT")
-        except sqlite3.Error as error:
-            raise _refused(self.path, error) from error
 
     def stamps(self) -> dict[str, tuple[SourceStamp, str]]:
         """Return every transcript read so far, with its stamp at that time and its session."""
@@ -348,17 +293,6 @@ class CaptureStore:
         except sqlite3.Error as error:
             return str(error)
         return "" if answer == "ok" else str(answer)
-
-
-def _refused(path: Path, error: Exception) -> StoreError:
-    message = str(error)
-    if "locked" in message:
-        fix = "Another holdfast holds it: wait for it to finish"
-    elif "malformed" in message or "not a database" in message:
-        fix = f"Delete {path.name}: it is made again from the transcripts and the ledger keeps its rows"
-    else:
-        fix = "Check the disk and the permissions of the folder"
-    return StoreError(message, where=str(path), fix=fix)
 
 
 class CaptureForgetting(CaptureStore):

@@ -13,6 +13,7 @@ from holdfast.ledger.rows import read_ledger, rows
 from holdfast.model.events import DistilledSession, Event
 from holdfast.model.ledger import LedgerEntry
 from holdfast.sessions import lookup
+from holdfast.sessions.line_claims import OnceClaims
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.denied import Denied
 from holdfast.store.project import Project
@@ -36,21 +37,6 @@ class Recorded(Struct, frozen=True, kw_only=True):
     def missing(self) -> list[str]:
         """The transcripts that are no longer there."""
         return [key for _, key in self.sources if not place_of(key)[0].exists()]
-
-
-class _SharedClaims:
-    """A line that several transcripts of one session repeat is shown once, by the first."""
-
-    def __init__(self) -> None:
-        self._seen: set[str] = set()
-
-    def repeated(self, key: str) -> bool:
-        known = key in self._seen
-        self._seen.add(key)
-        return known
-
-    def foreign(self, key: str) -> bool:
-        return False
 
 
 def find_session(project: Project, wanted: str, entries: Sequence[LedgerEntry] | None = None) -> Recorded:
@@ -128,7 +114,7 @@ def kept_keys(project: Project) -> set[str]:
 
 def events_of(project: Project, found: Recorded) -> Iterator[Event]:
     """The events of a session's main transcripts, each line once; of one that is gone, those that were kept."""
-    claims = _SharedClaims()
+    claims = OnceClaims()
     for agent, key in found.sources:
         path, part = place_of(key)
         reader = importer_of(agent)

@@ -7,7 +7,6 @@ the agent's file escapes them as, and a line that several files repeat is kept o
 from __future__ import annotations
 
 import lzma
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,12 +15,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from holdfast.core.errors import FormatTooNew, StoreError
+from holdfast.core.errors import StoreError
 from holdfast.model import events as ev
+from holdfast.store.database import SqliteStore
 
 KEPT = "kept.db"
 KEPT_FORMAT = 1
-BUSY_SECONDS = 30
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS kept (
     key TEXT PRIMARY KEY, agent TEXT NOT NULL, session TEXT NOT NULL, part TEXT NOT NULL, cwd TEXT NOT NULL,
@@ -53,22 +52,13 @@ class KeptTranscript(Struct, frozen=True, kw_only=True):
     stored: int = 0  # bytes that it takes here
 
 
-class KeptTranscripts:
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        try:
-            self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-            self._db.execute("PRAGMA secure_delete=ON")
-            (number,) = self._db.execute("PRAGMA user_version").fetchone()
-            if number > KEPT_FORMAT:
-                raise FormatTooNew("was written by a newer holdfast", where=str(path), fix="Upgrade holdfast")
-            self._db.execute(_SCHEMA)
-            self._db.execute(f"PRAGMA user_version={KEPT_FORMAT}")
-        except sqlite3.Error as error:
-            raise self._refused(error) from error
+class KeptTranscripts(SqliteStore):
+    format = KEPT_FORMAT
+    schema = _SCHEMA
+    when_deleted = "the next import keeps again what agents still have"
 
-    def close(self) -> None:
-        self._db.close()
+    def _configure(self) -> None:
+        self._db.execute("PRAGMA secure_delete=ON")
 
     def all(self) -> list[KeptTranscript]:
         """Every transcript, the oldest first."""
@@ -139,15 +129,6 @@ class KeptTranscripts:
     def _plain(self, key: str) -> list[Any]:
         row = self._ask("SELECT data FROM kept WHERE key = ?", (key,)).fetchone()
         return [msgspec.json.decode(line) for line in lzma.decompress(row[0]).split(b"\n") if line]
-
-    def _ask(self, statement: str, values: tuple[object, ...] = ()) -> sqlite3.Cursor:
-        try:
-            return self._db.execute(statement, values)
-        except sqlite3.Error as error:
-            raise self._refused(error) from error
-
-    def _refused(self, error: sqlite3.Error) -> StoreError:
-        return StoreError(f"cannot be used: {error}", where=str(self.path), fix="Delete it to start over")
 
 
 def open_kept(memory: Path, *, make: bool = False) -> closing[KeptTranscripts] | None:
