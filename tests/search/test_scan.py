@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 import holdfast.search
-from holdfast.search import Chunk, Index, candidates, scan
+from holdfast.search import Chunk, Index, scan, sqlite_source
 from holdfast.search.embed.static import StaticTable
 from holdfast.search.vectors import VectorFile
 
@@ -151,7 +151,7 @@ def test_a_scope_in_a_large_index_is_answered_as_if_it_were_all_there_is(
     with holdfast.search.open(tmp_path / "large.db") as index:
         index.put_many(notes(1500))
         listed = ask(index)
-        monkeypatch.setattr(candidates, "_BEFORE_SCOPE", 500)
+        monkeypatch.setattr(sqlite_source, "_BEFORE_SCOPE", 500)
         assert ask(index) == listed
 
 

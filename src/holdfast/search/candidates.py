@@ -1,10 +1,11 @@
-"""Finds the chunks that may answer a query: by shared words, by meaning, or by an id in the query."""
+"""The chunks that may answer a query, what speaks for each, and where an index has them from."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -12,10 +13,7 @@ from holdfast.core.patterns import lazy_regex
 from holdfast.model.search import Grounds, Hit
 from holdfast.search import lexical, terms
 from holdfast.search.contract import Query, Scope
-from holdfast.search.database import Database, portions
-from holdfast.search.embed.static import UNIT
-from holdfast.search.terms import Chosen
-from holdfast.search.vectors import VectorFile
+from holdfast.search.terms import Chosen, Table
 
 # --- evidence corrected for chance ---------------------------------------------------------------------
 
@@ -29,21 +27,19 @@ class Claim(Struct, frozen=True):
 
 
 def remaining_evidence(
-    database: Database,
+    source: Source,
     chosen: Chosen,
-    condition: tuple[str, list[object]],
+    scope: Scope,
     claims: Sequence[Claim | None],
     least: float,
     lift: float = 0.0,
 ) -> list[float]:
     """The evidence of each claim, corrected for chance; infinite for no claim.
 
-    `condition` selects the chunks that may answer, `lift` is how much too small the embedder's cosines are. A claim
+    `scope` selects the chunks that may answer, `lift` is how much too small the embedder's cosines are. A claim
     that cannot reach `least` is skipped.
     """
-    where, values = condition
-    among = f"SELECT count(*) FROM (SELECT 1 FROM chunk WHERE {where} LIMIT {terms.MANY})"
-    texts = database.number(among, values)
+    texts = source.texts(scope, terms.MANY)
 
     def left_of(claim: Claim | None, rarest: float) -> float:
         if claim is None:
@@ -51,21 +47,18 @@ def remaining_evidence(
         cosine = None if claim.cosine is None else claim.cosine + lift
         return terms.evidence(claim.coverage, rarest, cosine, texts)
 
-    passages = {claim.passage for claim in claims if claim and left_of(claim, 0.0) >= least}
-    rarest = _rarest_words(database, chosen, passages)
+    passages = [claim.passage for claim in claims if claim and left_of(claim, 0.0) >= least]
+    rarest = _rarest_words(source, chosen, passages)
     return [left_of(claim, rarest.get(claim.passage, 0.0) if claim else 0.0) for claim in claims]
 
 
-def _rarest_words(database: Database, chosen: Chosen, passages: set[int]) -> dict[int, float]:
+def _rarest_words(source: Source, chosen: Chosen, passages: Sequence[int]) -> dict[int, float]:
     """Passage → the share of the query that its rarest matching word makes up."""
-    rarest: dict[int, float] = {}
-    # Reads all passages with a word and skips most of them: a query for each passage takes four times as long.
-    holding = "SELECT rowid FROM passage_words WHERE passage_words MATCH ?"
-    for word, share in zip(chosen.words, chosen.shares, strict=True) if passages else ():
-        for (number,) in database.ask(holding, [lexical.match_any([word])]):
-            if number in passages and share > rarest.get(number, 0.0):
-                rarest[number] = share
-    return rarest
+    held = source.words_of(passages, chosen) if passages else {}
+    return {
+        passage: max(share for bit, share in enumerate(chosen.shares) if words >> bit & 1)
+        for passage, words in held.items()
+    }
 
 
 # --- candidates ----------------------------------------------------------------------------------------
@@ -152,170 +145,88 @@ class QueryEvidence(Struct, frozen=True):
         return max(candidate.passages, key=worth)
 
 
-_BY_WORDS = 300  # passages that are examined further
-_BY_MEANING = 200
-_BEFORE_SCOPE = 5000  # nearest passages that are checked first for those in the scope
-_SORTS_OF_SESSION = ("session", "ledger")  # prefixes of the ids of chunks about a whole session
+class Row(Struct, frozen=True):
+    """A chunk with one part of its text, which begins at `line`; `is_whole` if that is all of it."""
+
+    id: str
+    kind: str
+    title: str
+    text: str
+    path: str
+    line: int
+    session: str
+    project: str
+    at: float | None
+    data: str
+    start: int
+    is_whole: bool
+
+
+Part = tuple[int, int, int]
+"""A chunk, and where a part of its text begins and ends."""
+
+
+class Source(Protocol):
+    """What ranking asks of an index, wherever its texts are. All answers of one `Lookup` are of one moment."""
+
+    def by_words(self, table: Table, chosen: Chosen, scope: Scope) -> dict[int, float]:
+        """Passage, or long chunk → BM25, of those with the most."""
+
+    def holding(self, signs: Sequence[str], chosen: Chosen, scope: Scope) -> dict[int, float]:
+        """Passage → score by substrings: the first passage of a chunk that contains one counts."""
+
+    def by_meaning(self, question: Query) -> dict[int, float]:
+        """Passage → cosine, for the nearest ones."""
+
+    def cosines(self, question: Query, passages: Sequence[int]) -> dict[int, float]:
+        """The cosine of each passage that has a vector."""
+
+    def named(self, question: Query) -> set[int]:
+        """Chunks whose id is in the query; for `kind:id` the id or its first characters are enough."""
+
+    def of(self, passages: Sequence[int], chunks: Sequence[int], scope: Scope) -> dict[int, Candidate]:
+        """The chunks of these passages, and these chunks, as far as they are in the scope."""
+
+    def words_of(self, passages: Sequence[int], chosen: Chosen) -> dict[int, int]:
+        """Passage → the words of the query that it holds, one bit each; not those that hold none."""
+
+    def followers(self, lenders: Sequence[int]) -> Iterable[tuple[int, int]]:
+        """Each of these turns with the chunks in the next place of its series."""
+
+    def around(self, series: int, place: float, most: int) -> Iterable[int]:
+        """At most so many turns before and after a place of a series."""
+
+    def rows(self, parts: Sequence[Part]) -> dict[int, Row]:
+        """The chunk of each part."""
+
+    def listed(self, scope: Scope, most: int) -> list[Part]:
+        """The first passages of the chunks in a scope, the newest first, then by id."""
+
+    def texts(self, scope: Scope, most: int) -> int:
+        """How many chunks the scope has, counted up to `most`."""
+
+    def newest(self, before: float | None) -> float:
+        """The time of the newest chunk, not newer than `before`; 0 if none has a time."""
+
+    def has_any(self, since: float, before: float) -> bool:
+        """Whether there is anything of that time."""
+
+
+# --- what a query names ------------------------------------------------------------------------------
+
 _BEGINS_AN_ID = lazy_regex(r"(?=.*\d)[0-9A-Za-z][0-9A-Za-z_-]{7,99}")  # people see the first eight characters
-_MOST_ALIKE = 5
+_SORTS_OF_SESSION = ("session", "ledger")  # prefixes of the ids of chunks about a whole session
 _LOOKS_LIKE_AN_ID = lazy_regex(r"[^\W\d_].*[\d\W_]|[\d\W_].*[^\W\d_]")  # `it` and `2` are ordinary words
 _LETTER_AND_HASH = lazy_regex(r"[A-Za-z]-[0-9A-Za-z]{4,12}")  # our own ids, as they are typed
 
 
-class Candidates:
-    """Queries one database and its vectors, inside a read transaction."""
-
-    def __init__(self, database: Database, vectors: VectorFile | None) -> None:
-        self._db = database
-        self._vectors = vectors
-
-    def by_words(
-        self, table: str, words: Sequence[str], factors: Sequence[float], scope: Scope
-    ) -> dict[int, float]:
-        """Row number → BM25; in a small index the sum over words, each times its factor."""
-        if not factors:
-            return self._matching(table, words, scope)
-        scores: dict[int, float] = {}
-        for word, factor in zip(words, factors, strict=True):
-            for number, value in self._matching(table, [word], scope).items():
-                scores[number] = scores.get(number, 0.0) + value * factor
-        return scores
-
-    def _matching(self, table: str, words: Sequence[str], scope: Scope) -> dict[int, float]:
-        if not words:
-            return {}
-        chunk = "rowid" if table == "whole_words" else "(SELECT chunk FROM passage WHERE n = found.rowid)"
-        condition, values = scope.condition()
-        limit = (
-            ""
-            if scope.is_everything
-            else f"AND EXISTS (SELECT 1 FROM chunk WHERE n = {chunk} AND {condition})"
-        )
-        cursor = self._db.ask(
-            f"SELECT rowid, -rank FROM {table} AS found WHERE {table} MATCH ? "
-            f"AND rank MATCH 'bm25({terms.FIELD_WEIGHTS})' {limit} ORDER BY rank LIMIT {_BY_WORDS}",
-            [lexical.match_any(words), *(values if limit else [])],
-        )
-        return dict(cursor)
-
-    def holding(self, signs: Sequence[str], chosen: Chosen, scope: Scope) -> dict[int, float]:
-        """Passage → score by substrings: the first passage of a chunk that contains one counts."""
-        condition, values = scope.condition()
-        scores: dict[int, float] = {}
-        for sign in signs:
-            statement = (
-                "SELECT n, instr(text, ?) AS place FROM chunk "
-                f"WHERE place > 0 AND {condition} ORDER BY at DESC, id LIMIT {_BY_WORDS}"
-            )
-            for number, place in self._db.ask(statement, [sign, *values]).fetchall():
-                first = "SELECT n FROM passage WHERE chunk = ? AND start < ? ORDER BY start DESC LIMIT 1"
-                passage = self._db.number(first, (number, place))
-                scores[passage] = scores.get(passage, 0.0) + chosen.passage_weight / len(signs)
-        return scores
-
-    def by_meaning(self, question: Query) -> dict[int, float]:
-        """Passage → cosine, for the nearest ones."""
-        if self._vectors is None or question.vector is None or not any(question.vector):
-            return {}
-        last = self._db.number("SELECT max(n) FROM passage")
-        if question.scope.is_everything:
-            dots = self._vectors.nearest(question.vector, _BY_MEANING, last, None)
-        else:
-            dots = self._nearest_in_scope(self._vectors, question.vector, last, question.scope)
-        return {number: dot / UNIT**2 for number, dot in dots.items()}
-
-    def _nearest_in_scope(
-        self, vectors: VectorFile, vector: bytes, last: int, scope: Scope
-    ) -> dict[int, int]:
-        """The nearest passages of the chunks in the scope.
-
-        Listing a scope that covers most of a large index takes seconds. So look at the nearest passages of the whole
-        index first: if enough of them are in the scope, they are its nearest too. A small scope is listed.
-        """
-        if last > 2 * _BEFORE_SCOPE:
-            near = vectors.nearest(vector, _BEFORE_SCOPE, last, None)
-            inside = self._in_scope(sorted(near, key=lambda number: (-near[number], number)), scope)
-            if len(inside) >= _BY_MEANING:
-                least = near[inside[_BY_MEANING - 1]]
-                return {number: near[number] for number in inside if near[number] >= least}
-        condition, values = scope.condition()
-        statement = (
-            "SELECT passage.n FROM passage JOIN chunk ON chunk.n = passage.chunk "
-            f"WHERE {condition} ORDER BY passage.n"
-        )
-        among = [n for (n,) in self._db.ask(statement, values)]
-        return vectors.nearest(vector, _BY_MEANING, last, among)
-
-    def _in_scope(self, passages: Sequence[int], scope: Scope) -> list[int]:
-        """The passages whose chunks are in the scope, in the given order, until there are enough."""
-        condition, values = scope.condition()
-        inside: list[int] = []
-        for portion in portions(passages):
-            marks = ", ".join("?" * len(portion))
-            # CROSS JOIN fixes the join order: otherwise SQLite scans all chunks of a kind.
-            statement = (
-                "SELECT passage.n FROM passage CROSS JOIN chunk ON chunk.n = passage.chunk "
-                f"WHERE passage.n IN ({marks}) AND {condition}"
-            )
-            in_scope = {n for (n,) in self._db.ask(statement, [*portion, *values])}
-            inside += [number for number in portion if number in in_scope]
-            if len(inside) >= 2 * _BY_MEANING:
-                break
-        return inside
-
-    def complete(self, cosines: dict[int, float], candidates: dict[int, Candidate], question: Query) -> None:
-        """Adds the missing cosines of all passages of all candidates."""
-        if self._vectors is None or question.vector is None or not any(question.vector):
-            return
-        missing = [
-            n for candidate in candidates.values() for n, _, _ in candidate.passages if n not in cosines
-        ]
-        for number, dot in self._vectors.dots(question.vector, missing).items():
-            cosines[number] = dot / UNIT**2
-
-    def named(self, question: Query) -> set[int]:
-        """Chunks whose id is in the query; for `kind:id` the id or its first characters are enough."""
-        words = {word.strip("\"'`()[]<>,;:!?.…") for word in question.text[:2000].split()[:50]} - {""}
-        ids = {word for word in words if len(words) == 1 or _LOOKS_LIKE_AN_ID.search(word)}
-        ids |= {word[0].upper() + word[1:].lower() for word in ids if _LETTER_AND_HASH.fullmatch(word)}
-        condition, values = question.scope.condition()
-        marks = ", ".join("?" * len(ids))
-        statement = f"SELECT n FROM chunk WHERE id IN ({marks}) AND {condition}"
-        numbers = {n for (n,) in self._db.ask(statement, [*sorted(ids), *values])}
-        for word in ids:
-            if _BEGINS_AN_ID.fullmatch(word):
-                for sort in _SORTS_OF_SESSION:
-                    statement = (
-                        f"SELECT n FROM chunk WHERE id >= ? AND id < ? AND {condition} LIMIT {_MOST_ALIKE}"
-                    )
-                    start = f"{sort}:{word.lower()}"
-                    numbers |= {n for (n,) in self._db.ask(statement, [start, f"{start}\uffff", *values])}
-        return numbers
-
-    def of(self, passages: Sequence[int], chunks: Sequence[int], scope: Scope) -> dict[int, Candidate]:
-        numbers = set(chunks)
-        for some in portions(sorted(set(passages))):
-            marks = ", ".join("?" * len(some))
-            numbers.update(
-                n for (n,) in self._db.ask(f"SELECT chunk FROM passage WHERE n IN ({marks})", some)
-            )
-        found: dict[int, Candidate] = {}
-        condition, values = scope.condition()
-        for some in portions(sorted(numbers)):
-            marks = ", ".join("?" * len(some))
-            statement = (
-                "SELECT chunk.n, id, kind, at, passage.n, start, stop, series, place FROM chunk "
-                "JOIN passage ON passage.chunk = chunk.n LEFT JOIN turn ON turn.chunk = chunk.n "
-                f"WHERE chunk.n IN ({marks}) AND {condition}"
-            )
-            for n, id, kind, at, number, start, stop, series, place in self._db.ask(
-                statement, [*some, *values]
-            ):
-                candidate = found.get(n)
-                if candidate is None:
-                    candidate = found[n] = Candidate(id, [], kind, at, series or 0, place or 0.0)
-                candidate.passages.append((number, start, stop))
-        return found
+def ids_in(text: str) -> tuple[list[str], list[str]]:
+    """The ids that a query may name, and beginnings of ids."""
+    words = {word.strip("\"'`()[]<>,;:!?.…") for word in text[:2000].split()[:50]} - {""}
+    ids = {word for word in words if len(words) == 1 or _LOOKS_LIKE_AN_ID.search(word)}
+    ids |= {word[0].upper() + word[1:].lower() for word in ids if _LETTER_AND_HASH.fullmatch(word)}
+    long = [word.lower() for word in sorted(ids) if _BEGINS_AN_ID.fullmatch(word)]
+    return sorted(ids), [f"{sort}:{word}" for word in long for sort in _SORTS_OF_SESSION]
 
 
 # --- hits ----------------------------------------------------------------------------------------------
@@ -326,9 +237,8 @@ _TELLING_COSINE = 0.3
 
 
 def hit_of(
-    database: Database,
+    row: Row,
     one: Ranked,
-    best: tuple[int, int, int],
     cosine: float,
     evidence: QueryEvidence,
     is_weak: bool,
@@ -336,33 +246,31 @@ def hit_of(
     context: str = "",
 ) -> Hit:
     """Builds the hit; `otherwise` is the reason if no word or meaning can be named."""
-    statement = "SELECT id, kind, title, text, path, line, session, project, at, data FROM chunk WHERE n = ?"
-    ((id, kind, title, text, path, line, session, project, at, data),) = database.ask(
-        statement, (one.number,)
-    )
-    _, start, stop = best
-    shown_terms = evidence.chosen.shown
-    if stop - start > _LONGEST_SHOWN:
+    text, shown_terms = row.text, evidence.chosen.shown
+    start, stop = 0, len(text)
+    if stop > _LONGEST_SHOWN:
         start, stop = lexical.around(shown_terms, text, start, stop, _LONGEST_SHOWN)
-    passage = text[start:stop].strip() if (start, stop) != (0, len(text)) else text
-    words = lexical.held(shown_terms, f"{title} {passage}", _REASON_WORDS)
+    is_whole = row.is_whole and (start, stop) == (0, len(text))
+    passage = text if is_whole else text[start:stop].strip()
+    words = lexical.held(shown_terms, f"{row.title} {passage}", _REASON_WORDS)
     words = words or [sign for sign in evidence.signs if sign in passage]
     meaning = f"{cosine:.2f}" if cosine >= _TELLING_COSINE else ""
     grounds = Grounds(
         one.number in evidence.named, tuple(words), meaning, is_weak, context="" if words else context
     )
-    skipped = len(text[start:stop]) - len(text[start:stop].lstrip()) if start else 0
+    is_later = row.start or start
+    skipped = len(text[start:stop]) - len(text[start:stop].lstrip()) if is_later else 0
     return Hit(
-        id=id,
-        kind=kind,
+        id=row.id,
+        kind=row.kind,
         text=passage,
-        path=path,
-        line=line + text.count("\n", 0, start + skipped) if line else 0,
-        session=session,
-        project=project,
-        date="" if at is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)),
+        path=row.path,
+        line=row.line + text.count("\n", 0, start + skipped) if row.line else 0,
+        session=row.session,
+        project=row.project,
+        date="" if row.at is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(row.at)),
         score=round(terms.score(one.value), 4),
         why=grounds.text(otherwise),
         grounds=grounds,
-        data=data,
+        data=row.data,
     )

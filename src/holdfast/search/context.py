@@ -11,9 +11,8 @@ from heapq import nsmallest
 
 from msgspec import Struct
 
-from holdfast.search import lexical, terms
-from holdfast.search.candidates import Candidate, Worth
-from holdfast.search.database import Database
+from holdfast.search import terms
+from holdfast.search.candidates import Candidate, Source, Worth
 from holdfast.search.terms import Chosen
 
 PREVIOUS = 0.6
@@ -28,14 +27,6 @@ _WINDOW = 12  # turns before and after the best one
 _REASON = 0.2
 _AT_ONCE = 3  # turns; of more in one place none is the one before
 _DAY = 86_400.0  # what is said later than that, or on another day, is another conversation
-
-_AFTER = f"SELECT chunk FROM turn WHERE series = ? AND place > ? ORDER BY place LIMIT {_WINDOW}"
-_BEFORE = f"SELECT chunk FROM turn WHERE series = ? AND place < ? ORDER BY place DESC LIMIT {_WINDOW}"
-_FOLLOWERS = (
-    "SELECT lender.chunk, follower.chunk FROM turn AS lender JOIN turn AS follower "
-    "ON follower.series = lender.series AND follower.place = "
-    "(SELECT min(place) FROM turn WHERE series = lender.series AND place > lender.place)"
-)
 
 
 class Lent(Struct, frozen=True):
@@ -61,9 +52,9 @@ class Context:
     """The chats of the best candidates, inside a read transaction. The two mappings grow while it is used."""
 
     def __init__(
-        self, database: Database, candidates: Mapping[int, Candidate], worths: Mapping[int, Worth]
+        self, source: Source, candidates: Mapping[int, Candidate], worths: Mapping[int, Worth]
     ) -> None:
-        self._db = database
+        self._source = source
         self._candidates = candidates
         self._worths = worths
         turns = (
@@ -87,14 +78,12 @@ class Context:
             candidate = self._candidates[number]
             chats.setdefault(candidate.series, candidate.place)
         for series, place in list(chats.items())[:_CHATS]:
-            for statement in _AFTER, _BEFORE:
-                near.update(chunk for (chunk,) in self._db.ask(statement, (series, place)))
+            near.update(self._source.around(series, place, _WINDOW))
         return sorted(near - self._candidates.keys())
 
     def _find_followers(self) -> None:
-        marks = ", ".join("?" * len(self._lenders))
         following: dict[int, list[int]] = {}
-        for lender, follower in self._db.ask(f"{_FOLLOWERS} WHERE lender.chunk IN ({marks})", self._lenders):
+        for lender, follower in self._source.followers(self._lenders):
             following.setdefault(lender, []).append(follower)
         for lender, followers in following.items():
             if len(followers) <= _AT_ONCE:
@@ -141,14 +130,9 @@ class Context:
         chunk_of = {
             passage: number for number in turns for passage, _, _ in self._candidates[number].passages
         }
-        # The plus sign keeps SQLite from asking FTS5 for each passage by itself, which takes longer.
-        passages = f"+rowid IN ({', '.join(map(str, chunk_of))})"
-        holding = f"SELECT rowid FROM passage_words WHERE passage_words MATCH ? AND {passages}"
         words: dict[int, int] = {}
-        for bit, word in enumerate(chosen.words):
-            for (passage,) in self._db.ask(holding, (lexical.match_any([word]),)):
-                number = chunk_of[passage]
-                words[number] = words.get(number, 0) | 1 << bit
+        for passage, bits in self._source.words_of(list(chunk_of), chosen).items():
+            words[chunk_of[passage]] = words.get(chunk_of[passage], 0) | bits
         return words
 
 

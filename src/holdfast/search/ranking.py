@@ -11,42 +11,40 @@ from holdfast.model.search import EXACT_FIRST, TIMELESS, Hit
 from holdfast.search import lexical, terms
 from holdfast.search.candidates import (
     Candidate,
-    Candidates,
     Claim,
+    Part,
     QueryEvidence,
     Ranked,
+    Source,
     Worth,
     hit_of,
     remaining_evidence,
 )
 from holdfast.search.context import PREVIOUS, Context, Lent
 from holdfast.search.contract import FITTING, FLOOR, Query, Scope
-from holdfast.search.database import Database
 from holdfast.search.terms import CLOSELY, Chosen, Terms
-from holdfast.search.vectors import VectorFile
 
 _LOOKED_AT_FOR_WORDING = 50
 
 
 class Lookup:
-    """Answers one query from one database, inside a read transaction."""
+    """Answers one query from one source."""
 
-    def __init__(self, database: Database, words: Terms, vectors: VectorFile | None) -> None:
-        self._db = database
+    def __init__(self, source: Source, words: Terms) -> None:
+        self._source = source
         self._terms = words
-        self._found = Candidates(database, vectors)
 
     def answer(self, question: Query, k: int, floor: float) -> list[Hit]:
         evidence = self._evidence(question)
         if question.least is not None and not evidence.fits(question.least):
             return []
-        candidates = self._found.of(
+        candidates = self._source.of(
             [*evidence.by_passage, *evidence.cosines], [*evidence.by_whole, *evidence.named], question.scope
         )
-        self._found.complete(evidence.cosines, candidates, question)
+        self._complete(evidence.cosines, candidates, question)
         worths = {number: evidence.worth(number, candidate) for number, candidate in candidates.items()}
         lent = self._lent(candidates, worths, evidence, question)
-        now = newest(self._db, question.scope.before) if question.now is None else question.now
+        now = self._source.newest(question.scope.before) if question.now is None else question.now
         ranked = self._ranked(candidates, worths, lent, evidence, question, now)
         left: dict[int, float] = {}
         if floor > 0 or (question.least is not None and not evidence.is_short_of_words):
@@ -71,49 +69,50 @@ class Lookup:
             # Chunks below this value cannot be among the first k.
             least = ranked[:k][-1].value / terms.AS_ASKED
             near = [one for one in ranked[:_LOOKED_AT_FOR_WORDING] if one.value >= least]
-            worded = [self._by_wording(one, candidates[one.number], evidence, question.text) for one in near]
-            ranked[: len(near)] = sorted(worded, key=order)
+            ranked[: len(near)] = sorted(self._by_wording(near, candidates, evidence, question), key=order)
+        best = ranked[:k]
+        rows = self._source.rows([_part(one, candidates, evidence) for one in best])
         return [
             hit_of(
-                self._db,
+                rows[one.number],
                 one,
-                evidence.best_passage(candidates[one.number]),
                 worths[one.number].cosine,
                 evidence,
                 left.get(one.number, FLOOR) < FLOOR,
                 context=lent[one.number].reason if one.number in lent else "",
             )
-            for one in ranked[:k]
+            for one in best
         ]
 
     def listed(self, scope: Scope, k: int) -> list[Hit]:
         """All chunks in the scope, newest first."""
-        condition, values = scope.condition()
-        statement = f"SELECT n FROM chunk WHERE {condition} ORDER BY at DESC, id LIMIT {k}"
-        numbers = [number for (number,) in self._db.ask(statement, values)]
-        chosen = Chosen([], 0, [], 1.0, 1.0, [], [], [])
-        nothing = QueryEvidence(chosen, {}, {}, {}, set(), [])
-        hits = []
-        for number in numbers:
-            statement = "SELECT n, start, stop FROM passage WHERE chunk = ? ORDER BY start LIMIT 1"
-            (first,) = self._db.ask(statement, (number,))
-            ranked = Ranked(1.0, number, False)
-            hits.append(hit_of(self._db, ranked, first, 0.0, nothing, is_weak=False, otherwise="its date"))
-        return hits
+        parts = self._source.listed(scope, k)
+        rows = self._source.rows(parts)
+        nothing = QueryEvidence(Chosen([], 0, [], 1.0, 1.0, []), {}, {}, {}, set(), [])
+        return [
+            hit_of(rows[number], Ranked(1.0, number, False), 0.0, nothing, False, otherwise="its date")
+            for number, _, _ in parts
+        ]
 
     def _evidence(self, question: Query) -> QueryEvidence:
         """The evidence of words, meaning and names for all chunks."""
         chosen = self._terms.choose(lexical.query_terms(question.text))
         signs = [] if _has_words(chosen) else lexical.sought_as_it_stands(question.text)
         if signs:
-            by_passage = self._found.holding(signs, chosen, question.scope)
+            by_passage = self._source.holding(signs, chosen, question.scope)
         else:
-            by_passage = self._found.by_words(
-                "passage_words", chosen.words, chosen.passage_factors, question.scope
-            )
-        by_whole = self._found.by_words("whole_words", chosen.words, chosen.whole_factors, question.scope)
-        cosines, named = self._found.by_meaning(question), self._found.named(question)
+            by_passage = self._source.by_words("passage_words", chosen, question.scope)
+        by_whole = self._source.by_words("whole_words", chosen, question.scope)
+        cosines, named = self._source.by_meaning(question), self._source.named(question)
         return QueryEvidence(chosen, by_passage, by_whole, cosines, named, signs)
+
+    def _complete(
+        self, cosines: dict[int, float], candidates: Mapping[int, Candidate], question: Query
+    ) -> None:
+        """Adds the missing cosines of all passages of all candidates."""
+        passages = [n for candidate in candidates.values() for n, _, _ in candidate.passages]
+        if missing := [n for n in passages if n not in cosines]:
+            cosines |= self._source.cosines(question, missing)
 
     def _lent(
         self,
@@ -123,11 +122,11 @@ class Lookup:
         question: Query,
     ) -> dict[int, Lent]:
         """What other turns lend to each chunk; adds the turns that have something to show only by that."""
-        context = Context(self._db, candidates, worths)
+        context = Context(self._source, candidates, worths)
         if not context.has_turns:
             return {}
-        more = self._found.of([], context.missing(), question.scope)
-        self._found.complete(evidence.cosines, more, question)
+        more = self._source.of([], context.missing(), question.scope)
+        self._complete(evidence.cosines, more, question)
         candidates |= more
         worths |= {number: evidence.worth(number, candidate) for number, candidate in more.items()}
         return context.lent(evidence.chosen)
@@ -143,6 +142,8 @@ class Lookup:
     ) -> list[Ranked]:
         """The chunks that are relevant at all, in no order."""
         ranked = []
+        literal = [number for number, candidate in candidates.items() if candidate.kind in EXACT_FIRST]
+        exact = self._holding([(number, 0, CLOSELY) for number in literal], question.text)
         for number, candidate in candidates.items():
             relevance = worths[number].relevance
             if number in lent:
@@ -150,7 +151,7 @@ class Lookup:
             is_certain = True
             if number in evidence.named:
                 relevance += terms.NAMED
-            elif candidate.kind in EXACT_FIRST and self._holds(number, question.text):
+            elif number in exact:
                 relevance += terms.EXACT
             else:
                 is_certain = False
@@ -174,25 +175,41 @@ class Lookup:
             return {one.number: math.inf if one.is_certain else 0.0 for one in ranked}
         least = min(floor, FITTING) if floor > 0 else FITTING
         uncertain = [None if one.is_certain else claim for one, claim in zip(ranked, claims, strict=True)]
-        remaining = remaining_evidence(
-            self._db, chosen, question.scope.condition(), uncertain, least, question.lift
-        )
+        remaining = remaining_evidence(self._source, chosen, question.scope, uncertain, least, question.lift)
         return {one.number: evidence for one, evidence in zip(ranked, remaining, strict=True)}
 
-    def _by_wording(self, one: Ranked, candidate: Candidate, evidence: QueryEvidence, query: str) -> Ranked:
+    def _by_wording(
+        self,
+        near: Sequence[Ranked],
+        candidates: Mapping[int, Candidate],
+        evidence: QueryEvidence,
+        question: Query,
+    ) -> list[Ranked]:
         """Ranks a chunk with the words in the order of the query before one with another order."""
-        _, start, stop = evidence.best_passage(candidate)
-        if candidate.kind in EXACT_FIRST or not self._holds(one.number, query, start, stop):
-            return one
-        return replace(one, value=one.value * terms.AS_ASKED)
+        parts = [
+            _part(one, candidates, evidence) for one in near if candidates[one.number].kind not in EXACT_FIRST
+        ]
+        asked = self._holding(parts, question.text)
+        return [
+            replace(one, value=one.value * terms.AS_ASKED) if one.number in asked else one for one in near
+        ]
 
-    def _holds(self, number: int, query: str, start: int = 0, stop: int = CLOSELY) -> bool:
+    def _holding(self, parts: Sequence[Part], query: str) -> set[int]:
+        """The chunks whose part, or title, holds the query word for word."""
         wanted = " ".join(query.casefold().split()).strip("\"'`?")
-        if not 2 < len(wanted) <= 200:
-            return False
-        statement = "SELECT substr(text, ?, ?), title FROM chunk WHERE n = ?"
-        ((text, title),) = self._db.ask(statement, (start + 1, stop - start, number))
-        return lexical.holds(" ".join(lexical.composed(f"{title} {text}").casefold().split()), wanted)
+        if not parts or not 2 < len(wanted) <= 200:
+            return set()
+        rows = self._source.rows(parts)
+        return {
+            number
+            for number, row in rows.items()
+            if lexical.holds(" ".join(lexical.composed(f"{row.title} {row.text}").casefold().split()), wanted)
+        }
+
+
+def _part(one: Ranked, candidates: Mapping[int, Candidate], evidence: QueryEvidence) -> Part:
+    _, start, stop = evidence.best_passage(candidates[one.number])
+    return one.number, start, stop
 
 
 def _has_words(chosen: Chosen) -> bool:
@@ -209,9 +226,3 @@ def _borrowed(left: Mapping[int, float], lent: Mapping[int, Lent]) -> dict[int, 
         if most > own:
             borrowed[number] = most
     return borrowed
-
-
-def newest(database: Database, before: float | None) -> float:
-    """The time of the newest chunk, not newer than `before`; 0 if none has a time."""
-    condition, values = ("", []) if before is None else (" WHERE at < ?", [before])
-    return database.number(f"SELECT max(at) FROM chunk{condition}", values)

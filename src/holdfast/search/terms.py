@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
 from holdfast.core.patterns import lazy_regex
 from holdfast.search import lexical
-from holdfast.search.database import Database
 from holdfast.search.embed.static import UNIT, Embedder
 from holdfast.search.lexical import differ_by_a_slip, is_one_slip_apart
+
+Table = Literal["passage_words", "whole_words"]
+"""Of each passage, and of each chunk that is more than one."""
 
 # --- fusion of words, meaning and time -----------------------------------------------------------------
 
@@ -76,6 +79,14 @@ class Lengths(Struct, frozen=True):
     chunk: float = 1.0
     passage: float = 1.0
     whole: float = 1.0
+
+    @classmethod
+    def of(cls, passages: int, wholes: int, total: int, later: int, laters: int) -> Lengths:
+        """From the sum over all passages, and that over the `laters` which are not the first of their chunk.
+
+        A long chunk's first passage is taken to be as long as its others: what it is needs a look at each chunk.
+        """
+        return cls(total / (passages - laters), total / passages, later / laters * (laters + wholes) / wholes)
 
     def passage_to_all(self, length: int) -> float:
         if self.chunk == self.passage:  # every chunk is one passage
@@ -169,7 +180,7 @@ _ENDINGS = frozenset(
 
 
 def is_whole(stem: str) -> bool:
-    """Whether a stem consists of whole characters (`_CUT`)."""
+    """Whether a stem consists of whole characters (`stemming.CUT`)."""
     return stem.isascii() or not any("\udc80" <= sign <= "\udcff" for sign in stem)
 
 
@@ -198,18 +209,12 @@ def is_other_word(embedder: Embedder | None, written: str, known: str) -> bool:
 
 _COMMON = 0.1  # share of passages above which a word is dropped when others remain
 _SMALL = 5000  # passages; in a small index common words still tell texts apart, and cost nothing
-_POSTINGS = 25_000  # rows that one question may have scored: the rarest words first
+POSTINGS = 25_000  # rows that one question may have scored: the rarest words first
 _LARGE_VOCABULARY = 50_000  # passages above which no near spelling is looked for
 _MOST_REMEMBERED = 50_000
 _FEWEST = (
     30  # texts; fewer are weighed as if they were so many: of four, two are no sign that a word is common
 )
-
-# The stemmer counts bytes, not characters. Before an ending that it takes off it removes one of two equal bytes, and
-# some characters end in such a pair: a stem may end within one.
-_CUT = "surrogateescape"
-_SAID = "said USING fts5(term, tokenize='porter unicode61')"
-_SAID_WORD = "said_word USING fts5vocab(temp, said, instance)"
 
 
 class Chosen(Struct, frozen=True):
@@ -217,8 +222,8 @@ class Chosen(Struct, frozen=True):
 
     `asked` is how many different words the question has, known or not; `shares` for each word how much of a passage's
     score it can make up, 0 where the question has no other.
-    `passage_factors` and `whole_factors` are by how much FTS5 makes too little of each word because it knows few
-    texts; empty where it knows enough.
+    `passage_idf` and `whole_idf` are what each word weighs in a BM25; `passage_factors` and `whole_factors` by how much
+    FTS5 makes too little of it because it knows few texts, empty where it knows enough.
     """
 
     words: list[str]
@@ -227,126 +232,135 @@ class Chosen(Struct, frozen=True):
     passage_weight: float
     whole_weight: float
     shown: list[tuple[str, str]]
-    passage_factors: list[float]
-    whole_factors: list[float]
+    passage_idf: list[float] = []
+    whole_idf: list[float] = []
+    passage_factors: list[float] = []
+    whole_factors: list[float] = []
     lengths: Lengths = Lengths()
+
+
+class Counts(Struct, frozen=True):
+    """How many passages and how many chunks of more than one passage there are, and how long they are."""
+
+    passages: int = 0
+    wholes: int = 0
+    lengths: Lengths = Lengths()
+
+
+class Vocabulary(Protocol):
+    """What an index knows of its words."""
+
+    def seen(self) -> object:
+        """A value that differs after any change of the index."""
+
+    def counts(self) -> Counts: ...
+
+    def frequencies(self, table: Table, stems: Sequence[str]) -> dict[str, int]:
+        """How many passages, or long chunks, contain each stem."""
+
+    def beginning(self, start: str) -> Iterable[tuple[int, str]]:
+        """The stems that begin so, each after the number of passages that contain it."""
+
+    def stems(self, terms: Sequence[str]) -> dict[str, str]:
+        """The stem of each term, as the index has it."""
 
 
 class Terms:
     """Stems and frequencies, remembered until the index changes."""
 
-    def __init__(self, database: Database, embedder: Embedder | None = None) -> None:
-        self._db = database
+    def __init__(self, vocabulary: Vocabulary, embedder: Embedder | None = None) -> None:
+        self._vocabulary = vocabulary
         self._embedder = embedder
-        self._seen: tuple[int, int] | None = None
-        self._frequencies: dict[tuple[str, str], int] = {}
-        self._passages = self._wholes = 0
-        self._lengths = Lengths()
+        self._seen: object = None
+        self._frequencies: dict[tuple[Table, str], int] = {}
+        self._counts = Counts()
 
     def choose(self, terms: Sequence[str]) -> Chosen:
         self._refresh()
-        stems = self._stems(terms[:2000])
-        counts = {term: self._frequency("passage_word", stem) for term, stem in stems.items()}
+        stems = self._vocabulary.stems(terms[:2000])
+        counted = self._counted("passage_words", stems.values())
+        counts = {term: counted[stem] for term, stem in stems.items()}
         mended = self._mend_spelling(stems, counts)
         found_terms = sorted((term for term in stems if counts[term]), key=lambda term: counts[term])
         chosen = self._affordable(found_terms, counts)
         unknown = [term for term in stems if not counts[term]][: lexical.MOST_TERMS - len(chosen)]
-        weighed = list(dict.fromkeys(stems[term] for term in (*chosen, *unknown)))
-        weight = self._weight(weighed, "passage_word", self._passages)
+        known = [stems[term] for term in chosen]
+        weighed = list(dict.fromkeys([*known, *(stems[term] for term in unknown)]))
+        passage_idf = self._idf("passage_words", weighed)
+        whole_idf = self._idf("whole_words", weighed)
+        weight = sum(passage_idf.values()) or 1.0
         return Chosen(
             [stems[term] if term in mended else term for term in chosen],
             len(weighed),
-            [self._share(stems[term]) / weight if len(weighed) > 1 else 0.0 for term in chosen],
+            [passage_idf[stem] / weight if len(weighed) > 1 else 0.0 for stem in known],
             weight,
-            self._weight(weighed, "whole_word", self._wholes),
+            sum(whole_idf.values()) or 1.0,
             [("" if term in mended else lexical.shown(term), stems[term]) for term in chosen],
-            self._factors([stems[term] for term in chosen], "passage_word", self._passages),
-            self._factors([stems[term] for term in chosen], "whole_word", self._wholes),
-            self._lengths,
+            [passage_idf[stem] for stem in known],
+            [whole_idf.get(stem, 0.0) for stem in known],
+            self._factors("passage_words", known),
+            self._factors("whole_words", known),
+            self._counts.lengths,
         )
 
     def _affordable(self, known: Sequence[str], counts: dict[str, int]) -> list[str]:
         """The rarest words, within the cost limit of a query; common ones only if there are no others."""
-        most = self._passages * _COMMON if self._passages > _SMALL else self._passages
+        passages = self._counts.passages
+        most = passages * _COMMON if passages > _SMALL else passages
         chosen: list[str] = []
         cost = 0
         for term in known[: lexical.MOST_TERMS]:
             cost += counts[term]
-            if chosen and (counts[term] > most or cost > _POSTINGS):
+            if chosen and (counts[term] > most or cost > POSTINGS):
                 break
             chosen.append(term)
         return chosen
 
-    def _weight(self, stems: Sequence[str], table: str, texts: int) -> float:
+    def _texts(self, table: Table) -> int:
+        return self._counts.passages if table == "passage_words" else self._counts.wholes
+
+    def _idf(self, table: Table, stems: Sequence[str]) -> dict[str, float]:
+        """What each stem weighs; nothing where there are no texts."""
+        texts = self._texts(table)
         counted = max(texts, _FEWEST)
-        total = (
-            sum(inverse_frequency(counted, self._frequency(table, stem)) for stem in stems) if texts else 0.0
-        )
-        return total or 1.0
+        frequencies = self._counted(table, stems)
+        return {stem: inverse_frequency(counted, frequencies[stem]) for stem in stems} if texts else {}
 
-    def _share(self, stem: str) -> float:
-        return inverse_frequency(max(self._passages, _FEWEST), self._frequency("passage_word", stem))
-
-    def _factors(self, stems: Sequence[str], table: str, texts: int) -> list[float]:
+    def _factors(self, table: Table, stems: Sequence[str]) -> list[float]:
+        texts = self._texts(table)
         if not 0 < texts < _FEWEST:
             return []
-        frequencies = [self._frequency(table, stem) for stem in stems]
-        return [inverse_frequency(_FEWEST, count) / inverse_frequency(texts, count) for count in frequencies]
+        frequencies = self._counted(table, stems)
+        return [
+            inverse_frequency(_FEWEST, frequencies[stem]) / inverse_frequency(texts, frequencies[stem])
+            for stem in stems
+        ]
 
     def _refresh(self) -> None:
-        seen = self._db.changes_seen()
+        seen = self._vocabulary.seen()
         if seen == self._seen and len(self._frequencies) < _MOST_REMEMBERED:
             return
         self._frequencies.clear()
-        self._passages = self._db.number("SELECT count(*) FROM passage")
-        self._wholes = self._db.number("SELECT count(*) FROM whole_words_docsize")
-        self._lengths = self._mean_lengths() if self._wholes else Lengths()
+        self._counts = self._vocabulary.counts()
         self._seen = seen
 
-    def _mean_lengths(self) -> Lengths:
-        """A long chunk's first passage is taken to be as long as its others: what it is needs a look at each chunk."""
-        sums = "SELECT sum(stop - start), sum((stop - start) * (start > 0)), sum(start > 0) FROM passage"
-        total, later, laters = self._db.row(sums) or (0, 0, 0)
-        chunks = self._passages - laters
-        return Lengths(
-            total / chunks, total / self._passages, later / laters * (laters + self._wholes) / self._wholes
-        )
-
-    def _frequency(self, table: str, stem: str) -> int:
-        """How many passages, or long chunks, contain a stem."""
-        frequency = self._frequencies.get((table, stem))
-        if frequency is None:
-            frequency = self._db.number(
-                f"SELECT doc FROM {table} WHERE term = CAST(? AS TEXT)", (stem.encode("utf-8", _CUT),)
-            )
-            self._frequencies[table, stem] = frequency
-        return frequency
-
-    def _stems(self, terms: Sequence[str]) -> dict[str, str]:
-        """The stem of each term, computed by FTS5 itself with a table in memory."""
-        # Created every time: a query that is rolled back and retried also rolls back its tables.
-        for table in _SAID, _SAID_WORD:
-            self._db.ask(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}")
-        self._db.ask("DELETE FROM temp.said")
-        for number, term in enumerate(terms):
-            self._db.ask("INSERT INTO temp.said (rowid, term) VALUES (?, ?)", (number + 1, term))
-        stem_by_term = {
-            terms[doc - 1]: stem.decode("utf-8", _CUT)
-            for stem, doc in self._db.ask("SELECT CAST(term AS BLOB), doc FROM temp.said_word")
-        }
-        return {term: stem_by_term[term] for term in terms if term in stem_by_term}
+    def _counted(self, table: Table, stems: Iterable[str]) -> dict[str, int]:
+        """How many passages, or long chunks, contain each stem."""
+        wanted = list(dict.fromkeys(stems))
+        if missing := [stem for stem in wanted if (table, stem) not in self._frequencies]:
+            for stem, count in self._vocabulary.frequencies(table, missing).items():
+                self._frequencies[table, stem] = count
+        return {stem: self._frequencies[table, stem] for stem in wanted}
 
     def _mend_spelling(self, stems: dict[str, str], counts: dict[str, int]) -> set[str]:
         """Replaces a word that no text contains by the most frequent one a typo away, if it is not a word itself."""
         mended: set[str] = set()
-        if self._passages > _LARGE_VOCABULARY:
+        if self._counts.passages > _LARGE_VOCABULARY:
             return mended
         for term, stem in list(stems.items()):
             if counts[term] or len(stem) < 4 or not stem.isalpha():
                 continue
-            start, end = stem[:2], stem[:2] + "\U0010ffff"
-            query = "SELECT CAST(term AS BLOB), doc FROM passage_word WHERE term >= ? AND term < ?"
-            known = ((doc, word.decode("utf-8", _CUT)) for word, doc in self._db.ask(query, (start, end)))
+            known = self._vocabulary.beginning(stem[:2])
             near = [(doc, word) for doc, word in known if is_slip(term, stem, word) and is_whole(word)]
             if near and not is_other_word(self._embedder, term, max(near)[1]):
                 counts[term], stems[term] = max(near)
