@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 NAV = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
 PAGES = [page for part in NAV for pages in part.values() for entry in pages for page in entry.values()]
 # Pages that are not for users of the product, and those that other pages lead to.
-ELSEWHERE = {"git-memory.md"}
+ELSEWHERE: set[str] = set()
 pytestmark = pytest.mark.skipif(find_spec("zensical") is None, reason="zensical is not installed")
 
 
