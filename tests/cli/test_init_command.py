@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -45,6 +46,7 @@ def test_one_command_reads_looks_wires_and_shows_what_the_next_session_is_told(
     assert sessions[1:4] == ["10", "(10", "new,"]
     assert "The next session here is told:" in done.stdout
     assert "uninstall --all" in done.stdout
+    assert "In your last 10 sessions memory would have spoken in " in done.stdout
     payload = {"session_id": "s-1", "cwd": str(worked_with), "source": "startup", "transcript_path": ""}
     told = run_hook("SessionStart", json.dumps(payload).encode(), cwd=worked_with).context
     (_, *lines, _) = told.splitlines()
@@ -97,6 +99,30 @@ def test_an_agent_whose_file_is_broken_is_left_out_and_said_unless_it_was_named(
     holdfast("init", "--yes", "--agents", "claude-code", check=1)
     holdfast("init", "--yes", "--agents", "nobody", check=2)
     holdfast("init", "--agents", "claude-code", "--no-wire", check=2)
+
+
+def test_the_backtest_is_left_out_where_it_would_take_long_or_nobody_wants_it(
+    holdfast: Holdfast, worked_with: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr("holdfast.cli.init.MOST_REPLAYED", 9)
+        assert "holdfast backtest: " in holdfast("init", "--yes", check=0).stdout
+    assert holdfast("init", "--json", "--no-backtest", check=0).json()["backtest"] == ""
+    now = holdfast("init", "--json", check=0).json()["backtest"]
+    assert now.startswith("In your last 10 sessions ")
+    assert holdfast("init", "--json", "--no-backtest", check=0).json()["backtest"] == now, "kept from before"
+
+
+def test_the_program_is_named_by_its_path_where_a_shell_would_not_find_it(
+    holdfast: Holdfast, repo: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    own = tmp_path / "bin" / "holdfast"
+    own.parent.mkdir()
+    own.touch(mode=0o755)
+    monkeypatch.setattr("sys.executable", str(own.parent / "python"))
+    assert f"call it as {own}" in " ".join(holdfast("init", "--no-wire", check=0).stdout.split())
+    monkeypatch.setenv("PATH", str(own.parent), prepend=os.pathsep)
+    assert "not on your PATH" not in holdfast("init", "--no-wire", check=0).stdout
 
 
 def test_where_nothing_was_recorded_it_says_so(holdfast: Holdfast) -> None:

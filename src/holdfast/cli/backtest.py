@@ -11,6 +11,7 @@ import msgspec
 from holdfast.backtest.last import chosen, keep, key_of, last_report
 from holdfast.backtest.report import BacktestReport, Tally, TestedSession
 from holdfast.core.errors import NotFound, UsageError
+from holdfast.flows.find_transcripts import TranscriptSearch
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import Column, table_of
@@ -73,7 +74,6 @@ def run(options: Namespace, machine: Machine) -> int | None:
 def _report(options: Namespace, machine: Machine) -> tuple[BacktestReport, float | None]:
     """The report, and how long it took; None if the last one still holds."""
     from holdfast.backtest.reading import transcripts_of
-    from holdfast.backtest.run import run as backtest
 
     for path in (*options.paths, *([options.control] if options.control else [])):
         if not path.exists():
@@ -85,12 +85,23 @@ def _report(options: Namespace, machine: Machine) -> tuple[BacktestReport, float
     if known is not None:
         return known, None
     shown = not options.json and not options.html
+    report = replayed(machine, search, key, options.control, shown=shown)
+    return report, report.seconds
+
+
+def replayed(
+    machine: Machine, search: TranscriptSearch, key: str, control: Path | None = None, *, shown: bool
+) -> BacktestReport:
+    """Runs the backtest, with a progress bar if `shown`, and keeps the report."""
+    from holdfast.backtest.run import run as backtest
+
+    project = machine.project()
     with progress_bar(show=shown, text="backtest", columns=("TimeRemainingColumn",)) as update:
         progress = update and (lambda done, total, what: update(done, total, what))
-        report = backtest(machine, project, options.paths, options.control, progress, search)
+        report = backtest(machine, project, (), control, progress, search)
     output.warn_all(f"{warning.path}: {warning.message}" for warning in search.warnings)
     keep(machine, project, report, key)
-    return report, report.seconds
+    return report
 
 
 def as_json(report: BacktestReport) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 
 from msgspec import Struct
@@ -14,10 +15,11 @@ from holdfast.agents.registry import HOSTS
 from holdfast.cli.export import amount
 from holdfast.cli.import_ import import_progress, report_as_json
 from holdfast.cli.install import as_json, changes_of, planned
-from holdfast.core.errors import UsageError
+from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.flows.find_transcripts import SessionSource, TranscriptSearch
 from holdfast.flows.hosts import Plan, agents_here, hooked, host_for, plan_install, rewire
 from holdfast.flows.import_sessions import ImportReport, import_sources, recorded_here, unread
+from holdfast.store.installation import not_on_path
 from holdfast.store.project import Project
 from holdfast.terminal import output
 from holdfast.terminal.consent import agreed
@@ -42,6 +44,10 @@ EXAMPLES = """examples:
   holdfast init --join shop-1f4a9c02       use the memory of a project whose folder is gone
   holdfast init --new                      in a copy: start a memory of its own
 """
+
+
+# A backtest of so much takes a few seconds: what memory would have told is shown at once.
+MOST_REPLAYED, MOST_REPLAYED_BYTES = 100, 50_000_000
 
 
 class Done(Struct, frozen=True, kw_only=True):
@@ -76,6 +82,7 @@ OPTIONS = (
     flag("--no-import", "do not read what agents recorded"),
     flag("--no-scan", "do not look at the repository"),
     flag("--no-wire", "leave the agents' configuration alone"),
+    flag("--no-backtest", "do not run the backtest; it is run where it takes a few seconds"),
     flag("--no-mcp", "only hooks, no tools for the agents to call"),
     flag("--diff", "show what changes in the agents' files in full"),
     flag("--yes", "do not ask"),
@@ -117,8 +124,9 @@ def run(options: Namespace, machine: Machine) -> int:
         return 1
     done = _do(options, machine, project, plans, search)
     shared = {"joined": joined.memory} if joined is not None else {}
+    proof = _proof(options, machine, machine.project())
     output.answer(
-        options, {**_as_json(done), **shared}, lambda: _show(done, project, _proof(machine, project))
+        options, {**_as_json(done), "backtest": proof, **shared}, lambda: _show(done, project, proof)
     )
     return 0
 
@@ -243,6 +251,8 @@ def _show(done: Done, project: Project, proof: str) -> None:
         output.line(f"{proof}\n")
     for number, step in enumerate(_steps(done, proof)):
         _row("next" if not number else "", step)
+    if program := not_on_path():
+        _row("program", f"holdfast is not on your PATH: call it as {program}")
     _row("undo", "holdfast agents uninstall --all (hooks and tools; --purge: the memory too)")
 
 
@@ -271,16 +281,28 @@ def _summed(known: SetUp) -> str:
     return ", ".join(counted(count, word) for count, word in counts if count) or "nothing yet"
 
 
-def _proof(machine: Machine, project: Project) -> str:
-    """The first sentence of a backtest that was made before and still holds; '' if there is none."""
+def _proof(options: Namespace, machine: Machine, project: Project) -> str:
+    """The first sentence of a backtest: the last one if it holds, else one run now; '' if that would take long."""
     from holdfast.backtest.last import key_of, last_report
     from holdfast.backtest.reading import transcripts_of
     from holdfast.backtest.words import sentences
 
-    if last_report(machine, project) is None:  # most people have none, and need not wait for the search
+    if options.no_import:
         return ""
-    report = last_report(machine, project, key_of(project, transcripts_of(machine, project), None))
+    search = transcripts_of(machine, project)
+    key = key_of(project, search, None)
+    report = last_report(machine, project, key)
+    if report is None and _quickly_replayed(search) and not options.no_backtest:
+        from holdfast.cli.backtest import replayed
+
+        with suppress(HoldfastError, KeyboardInterrupt):  # it is not what was asked for
+            report = replayed(machine, search, key, shown=not options.json)
     return sentences(report)[0] if report is not None else ""
+
+
+def _quickly_replayed(search: TranscriptSearch) -> bool:
+    count, size = len(search.sources), sum(source.size for source in search.sources)
+    return 1 < count <= MOST_REPLAYED and size <= MOST_REPLAYED_BYTES
 
 
 def _steps(done: Done, proof: str) -> list[str]:
