@@ -71,7 +71,7 @@ def test_a_program_from_the_file_is_the_one_that_re_compiles(programs: Path) -> 
         patterns._programs.compile(source, flags)
     patterns.save_programs()
     patterns.load_programs(str(programs))
-    assert len(patterns._programs._known) >= len(EVERY)
+    assert len(patterns._programs._read()) >= len(EVERY)
     for source, flags in EVERY:
         assert patterns._programs.compile(source, flags) == re.compile(source, flags)
 

@@ -347,7 +347,9 @@ LOOK_ALIKES: dict[str, Callable[[random.Random], str]] = {
     "session id": lambda r: (
         f"sessionId: {uuid.UUID(int=r.getrandbits(128))} session_id=ses_{body(r, '62', 26)}"
     ),
-    "session name": lambda r: f"~/.kimi-code/sessions/session_{uuid.UUID(int=r.getrandbits(128), version=4)}/",
+    "session name": lambda r: (
+        f"~/.kimi-code/sessions/session_{uuid.UUID(int=r.getrandbits(128), version=4)}/"
+    ),
     "picture": lambda r: f"![logo](data:image/png;base64,{_picture(r)})",
     "bare base64": lambda r: f'"data": "{_picture(r)}"',
     "version": lambda r: (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from holdfast.core import files
 from holdfast.language.keywords import keywords
 from holdfast.store.denied import Denied
-from holdfast.store.phrases import FORGOTTEN, HEAD, Phrases, tokens, words_of_phrase
+from holdfast.store.phrases import _PLAIN, FORGOTTEN, HEAD, Phrases, Windows, tokens, words_of_phrase
 
 words = st.sampled_from(
     ["launch", "code", "Zebra", "straße", "co-op", "_", "a.b", "漢字", "café", "it's", "7"]
@@ -122,3 +122,24 @@ def test_a_damaged_denylist_still_counts_where_it_can_be_read(tmp_path: Path) ->
 
 def test_a_hole_is_no_keyword() -> None:
     assert keywords(f"fix the {FORGOTTEN} refund rounding") == ("fix", "refund", "rounding")
+
+
+@settings(deadline=None)
+@given(
+    text=st.lists(words | st.sampled_from(["—", "→", "…", "✓", "“", "K", "ﬁ", "①"]), max_size=30).map(
+        " ".join
+    ),
+    phrase=st.lists(words, min_size=1, max_size=20).map(" ".join),
+    there=st.booleans(),
+)
+def test_a_text_that_is_passed_over_would_have_matched_nothing(text: str, phrase: str, there: bool) -> None:
+    """`Phrases` looks first for one word of each phrase; `Windows` looks at every word."""
+    text = f"{text} {phrase} {text}" if there else text
+    found = Phrases([phrase])
+    every = Windows(found._lengths, found._known).spans(text)
+    assert found.spans(text)[: len(every)] == every
+
+
+def test_what_counts_as_plain_text_has_no_word_but_ascii_ones() -> None:
+    plain = [sign for sign in map(chr, range(0x80, 0x10000)) if _PLAIN.fullmatch(sign)]
+    assert plain and not any(token.folded.isalnum() for sign in plain for token in tokens(sign))

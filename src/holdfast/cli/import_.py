@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.core.errors import UsageError
+from holdfast.core.patterns import save_programs
 from holdfast.flows.import_all import import_everything
 from holdfast.flows.import_sessions import ImportReport, Progress, import_into, import_kept
 from holdfast.terminal import output
@@ -67,6 +68,8 @@ def run(options: Namespace, machine: Machine) -> None:
         else:
             everything = None
             report = import_into(machine, project, options.paths, options.agent, progress)
+    if report.added:
+        save_programs()
     if options.json:
         extra: dict[str, Any] = {} if everything is None else everything.details()
         return output.show_json({**report_as_json(report), **extra})

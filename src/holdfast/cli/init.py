@@ -16,6 +16,7 @@ from holdfast.cli.export import amount
 from holdfast.cli.import_ import import_progress, report_as_json
 from holdfast.cli.install import as_json, changes_of, planned
 from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.core.patterns import save_programs
 from holdfast.flows.find_transcripts import SessionSource, TranscriptSearch
 from holdfast.flows.hosts import Plan, agents_here, hooked, host_for, plan_install, rewire
 from holdfast.flows.import_sessions import ImportReport, import_sources, recorded_here, unread
@@ -203,6 +204,8 @@ def _do(
         with import_progress(show=not options.json) as progress:
             imported = import_sources(machine, project, search, progress)
         took = (machine.now() - began).total_seconds()
+        if imported.added:
+            save_programs()
     if not options.no_scan:
         from holdfast.cli.know import scan_progress
         from holdfast.flows.repo_scan import look

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import re
     from typing import Any, AnyStr
 
+REGEX_CACHE = "cache/regex"  # in our home; capture and import write it, every command reads it
 _MOST_KEPT = 64 << 20  # bytes of compiled patterns
 _IGNORECASE = 2  # re.IGNORECASE
 _METHODS = (
@@ -50,6 +51,11 @@ class _LazyRegex:
 def lazy_regex(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Used like `re.compile(source, flags)`; an invalid source is an error only when the pattern is used."""
     return _LazyRegex(source, flags)  # type: ignore[return-value]
+
+
+def constant_regex(source: str) -> re.Pattern[str]:
+    """A pattern that is put together from constants of this package: kept like one of `lazy_regex`."""
+    return _programs.compile(source, 0)
 
 
 class PrefilteredRegex:
@@ -112,7 +118,10 @@ def _lower_case(source: str) -> str:
 
 
 def load_programs(path: str) -> None:
-    """Uses the compiled programs in this file from now on. If it is missing or damaged, patterns are compiled."""
+    """Uses the compiled programs in this file from now on. If it is missing or damaged, patterns are compiled.
+
+    The file is read when a pattern is first needed: many commands need none.
+    """
     _programs.load(path)
 
 
@@ -129,7 +138,7 @@ class _Programs:
 
     def __init__(self) -> None:
         self._path = ""
-        self._known: dict[bytes, tuple[Any, ...]] = {}
+        self._known: dict[bytes, tuple[Any, ...]] | None = None  # None: the file was not read yet
         self._added = False
 
     def compile(self, source: AnyStr, flags: int) -> re.Pattern[AnyStr]:
@@ -138,10 +147,11 @@ class _Programs:
         if not self._path:
             return re.compile(source, flags)
         try:
+            known = self._read() if self._known is None else self._known
             key = _key(source, flags)
-            program = self._known.get(key)
+            program = known.get(key)
             if program is None:
-                program = self._known[key] = _compiled(source, flags)
+                program = known[key] = _compiled(source, flags)
                 self._added = True
             return _pattern(source, program)
         except re.error:
@@ -150,15 +160,19 @@ class _Programs:
             return re.compile(source, flags)
 
     def load(self, path: str) -> None:
+        self._path, self._known, self._added = path, None, False
+
+    def _read(self) -> dict[bytes, tuple[Any, ...]]:
         import marshal
 
-        self._path, self._known, self._added = path, {}, False
+        self._known = {}
         try:
-            stamp, programs = marshal.loads(bytes_of(path, _MOST_KEPT) or b"")
+            stamp, programs = marshal.loads(bytes_of(self._path, _MOST_KEPT) or b"")
             if stamp == _stamp() and isinstance(programs, dict):
                 self._known = programs
         except (OSError, EOFError, ValueError, TypeError):
             pass
+        return self._known
 
     def save(self) -> None:
         if not self._added:

@@ -15,7 +15,7 @@ import holdfast.core.light_msgspec  # noqa: F401  # before anything that imports
 
 # isort: split
 from holdfast.core.errors import CopiedProject
-from holdfast.core.patterns import load_programs, save_programs
+from holdfast.core.patterns import REGEX_CACHE, load_programs, save_programs
 from holdfast.core.place import home_of
 from holdfast.core.processes import detach
 from holdfast.flows.capture import await_last_lines, capture, has_left, has_written_on
@@ -24,7 +24,6 @@ from holdfast.hooks import trace
 from holdfast.store.after_session import syncs_after_session
 from holdfast.store.machine import Machine
 
-REGEX_CACHE = os.path.join("cache", "regex")
 LONGEST_S = 300.0  # no process of ours runs longer; the next one does the rest
 RESERVE_S = 20.0  # time to store a model's answer: no call is started later
 

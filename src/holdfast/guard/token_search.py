@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from holdfast.core.patterns import lazy_regex
+from holdfast.core.patterns import constant_regex, lazy_regex
 from holdfast.guard.not_secret import SecretSpan, is_common_word, is_hash_or_uuid, is_placeholder, is_wordlike
 from holdfast.guard.token_shapes import SHAPES
 
@@ -72,7 +72,7 @@ def _sweep() -> re.Pattern[str]:
     # A token is not the middle of a longer word: base64 of a picture holds every short anchor somewhere.
     # Which letters begin one is asked first, which spares most places the way through the tree.
     first = "".join(sorted(tree))
-    return re.compile(rf"(?<![A-Za-z0-9])(?=[{first}]){_tree_pattern(tree)}")
+    return constant_regex(rf"(?<![A-Za-z0-9])(?=[{first}]){_tree_pattern(tree)}")
 
 
 def _tree_pattern(node: dict[str, Any]) -> str:
@@ -135,7 +135,7 @@ def _glued_anchors() -> re.Pattern[str]:
         node = tree
         for char in anchor:
             node = node.setdefault(char, {})
-    return re.compile(f"(?<=[A-Za-z0-9]){_tree_pattern(tree)}")
+    return constant_regex(f"(?<=[A-Za-z0-9]){_tree_pattern(tree)}")
 
 
 def find_glued_tokens(text: str) -> Iterator[SecretSpan]:

@@ -31,6 +31,8 @@ _TOKEN = lazy_regex(
 )
 _EDGE = "\"'“”‘’«»`"
 _END = f".,;:!?…{_EDGE}"
+# ASCII, and dashes, quotes, arrows, boxes and ticks, which are no part of a word: a word here is ASCII, too.
+_PLAIN = lazy_regex(r"[\x00-\x7f\u2010-\u2027\u2190-\u21ff\u2500-\u2767]*")
 _NOTHING = "\0"  # the folded form of `[forgotten]`: equal to no word
 
 
@@ -121,10 +123,19 @@ class Phrases(Windows):
         keys = {whole_key(words) for words in self.words}
         keys |= {head_key(words, len(words)) for words in self.words if len(words) > HEAD}
         super().__init__([len(words) for words in self.words], keys.__contains__)
+        # A long word of each phrase, or of its start: where none of them is, no phrase is. '' is everywhere.
+        self._needed = [
+            max(filter(_is_plain_word, words[:HEAD]), key=len, default="") for words in self.words
+        ]
 
     def spans(self, text: str) -> list[tuple[int, int]]:
+        is_cut = text.rstrip().endswith("…")
+        if not is_cut and (text.isascii() or _PLAIN.fullmatch(text)):
+            lowered = text.lower()
+            if not any(word in lowered for word in self._needed):
+                return []
         spans = super().spans(text)
-        if self.words and text.rstrip().endswith("…"):
+        if self.words and is_cut:
             cut = self._cut(tokens(text[: text.rindex("…")]))
             if cut is not None and (not spans or spans[-1][1] <= cut[0]):
                 spans.append(cut)
@@ -143,6 +154,10 @@ class Phrases(Windows):
                 ):
                     return found[-size].start, found[-1].stop
         return None
+
+
+def _is_plain_word(word: str) -> bool:
+    return word.isascii() and word.isalnum()
 
 
 def replaced(text: str, spans: Iterable[tuple[int, int]]) -> str:

@@ -13,8 +13,11 @@ from importlib import import_module
 from types import ModuleType
 from typing import NoReturn
 
+import holdfast.core.light_msgspec  # noqa: F401  # before anything that imports msgspec
+
+# isort: split
 from holdfast.core.errors import HoldfastError, StoreError, UsageError
-from holdfast.core.patterns import lazy_regex
+from holdfast.core.patterns import REGEX_CACHE, lazy_regex, load_programs
 from holdfast.store.machine import Machine
 from holdfast.terminal.options import declare, with_default_verb
 from holdfast.terminal.output import flat, note, wrap_line
@@ -171,6 +174,7 @@ def run_command(
                 f"{options.verb} comes before options", fix=f"holdfast {name} {options.verb} [OPTIONS]"
             )
         machine = Machine()
+        load_programs(os.path.join(machine.home, REGEX_CACHE))
         machine.tell = note
         run = getattr(command, f"run_{options.verb}", None) or command.run
         code: int = run(options, machine) or 0
