@@ -53,6 +53,7 @@ BENCHES: dict[str, str | Bench] = {
     "search_command": "bench.recall:bench_search_command",
     "search_growth": "bench.search:bench_search_growth",
     "search_million": "bench.search:bench_search_million",
+    "team_search": "bench.team_search:bench_team_search",
     "pointers": "bench.pointers:bench_pointers",
     "know": "bench.knowledge:bench_scan",
     "commits": "bench.commits:bench_commits",

@@ -51,6 +51,7 @@ MAY_WRITE = {
     "ledger/column_store.py": "DuckDB's private folder: what it spills, and a file on its way to the store",
     "ledger/usage_cache.py": "usage.db, derived: SQLite writes it, and one that cannot be read is removed",
     "search/database.py": "the index is derived: nobody's memory is in it alone",
+    "search/stemming.py": "SQLite in memory: nothing reaches the disk",
     "search/vectors.py": "the index is derived: nobody's memory is in it alone",
     "store/database.py": "SQLite writes capture.db, edits.db and kept.db",
     "store/inbox.py": "envelopes are taken and set aside",

@@ -11,6 +11,9 @@ import pytest
 from tests.postgres.server import Server
 from tests.sync.transports import some_packs
 
+from holdfast.postgres.address import parse_address
+from holdfast.postgres.connection import ServerError
+from holdfast.postgres.index import TeamIndex
 from holdfast.sync.postgres import Postgres
 from holdfast.sync.transport import SyncError
 
@@ -30,11 +33,9 @@ def filled(server: Server) -> Server:
         ("ana", "shop", ANA, "the export client makes five attempts"),
         ("dan", "vault", DAN, SECRET.decode()),
     ):
-        server.sql(
-            "INSERT INTO holdfast.statement (project, author, id, kind, body, meaning) "
-            "VALUES (%s, %s, 'D-1', 'decision', %s, array_fill(0.5, ARRAY[384])::vector(384)::halfvec(384))",
-            project, author, body, login=login,
-        )  # fmt: skip
+        server.sql("SELECT holdfast.set_indexed(%s, true)", project, login=login)
+        with TeamIndex(parse_address(server.address(login)), project, author) as index:
+            index.put("D-1", body, "decision")
     server.sql("ANALYZE")
     return server
 
@@ -44,7 +45,7 @@ def unchanged(filled: Server) -> Iterator[Server]:
     """What an attack must leave as it is, in both projects."""
 
     def everything() -> list[object]:
-        tables = ("project", "member", "author", "pack", "statement")
+        tables = ("project", "member", "author", "pack", "statement", "tally")
         return [sorted(map(repr, filled.sql(f"SELECT * FROM holdfast.{table}"))) for table in tables]
 
     before = everything()
@@ -76,6 +77,15 @@ SEES = [
     "DELETE FROM holdfast.pack WHERE project = 'vault' RETURNING *",
     "COPY (SELECT * FROM holdfast.pack) TO STDOUT",
     "COPY holdfast.pack_3 TO STDOUT",
+    "SELECT * FROM holdfast.tally",
+    "SELECT holdfast.indexed()",
+    "SELECT * FROM holdfast.frequencies('vault', ARRAY['vault', 'xyzzi'], false, 10)",
+    "SELECT * FROM holdfast.beginning('vault', 'xy', 10)",
+    "SELECT s.body FROM holdfast.statement s JOIN holdfast.by_words('vault', ARRAY['xyzzi'], ARRAY[1.0]::float8[], 5, "
+    "false, NULL, NULL, NULL, NULL, 10) w ON w.n = s.n",
+    "EXPLAIN (ANALYZE, VERBOSE) SELECT * FROM holdfast.by_words('vault', ARRAY['xyzzi'], ARRAY[1.0]::float8[], 5, "
+    "false, NULL, NULL, NULL, NULL, 10)",
+    "SELECT channel FROM holdfast.project WHERE id = 'vault'",
 ]
 CHANGES = [
     "UPDATE holdfast.pack SET data = ''",
@@ -106,6 +116,14 @@ CHANGES = [
     "CREATE RULE r AS ON INSERT TO holdfast.pack DO ALSO NOTHING",
     "CREATE TRIGGER t BEFORE INSERT ON holdfast.pack FOR EACH ROW EXECUTE FUNCTION tsvector_update_trigger()",
     "LOCK TABLE holdfast.member IN ACCESS EXCLUSIVE MODE",
+    "SELECT holdfast.set_indexed('vault', false)",
+    "SELECT holdfast.set_indexed('shop', false)",
+    "SELECT holdfast.recount('vault', 'dddddddddddddddd')",
+    "SELECT holdfast.set_mark('vault', 'dddddddddddddddd', 'x'), holdfast.set_mark('shop', 'aaaaaaaaaaaaaaaa', 'x')",
+    "UPDATE holdfast.project SET is_indexed = true, channel = 'mine'",
+    "INSERT INTO holdfast.tally (project, author) VALUES ('shop', 'bbbbbbbbbbbbbbbb')",
+    "SELECT holdfast.index_partition('holdfast.statement_0')",
+    "CREATE TRIGGER t AFTER INSERT ON holdfast.pack FOR EACH ROW EXECUTE FUNCTION holdfast.tell()",
 ]
 
 
@@ -184,6 +202,50 @@ def test_explain_estimates_the_same_for_a_project_that_is_there_and_one_that_is_
     assert plan("body LIKE 'the vault%'", "statement") == plan("body LIKE 'xyz never%'", "statement")
     for table, column in (("project", "id"), ("member", "login"), ("author", "login")):
         assert plan(f"{column} = 'dan'", table) == plan(f"{column} = 'eve'", table)
+
+
+def test_the_functions_of_a_search_answer_nothing_of_a_project_without_access(unchanged: Server) -> None:
+    """They look past the policies, so they must ask themselves who asks."""
+    asked = {
+        "frequencies": "ARRAY['vault', 'xyzzi', 'nothing'], {of_wholes}, 10",
+        "beginning": "'xy', 10",
+        "by_words": "ARRAY['xyzzi', 'vault'], ARRAY[1, 1]::float8[], 5, {of_wholes}, NULL, NULL, NULL, NULL, 10",
+    }
+    for name, values in asked.items():
+        for of_wholes in ("false", "true"):
+            calls = [
+                f"SELECT * FROM holdfast.{name}('{project}', {values.format(of_wholes=of_wholes)})"
+                for project in ("vault", "nothing-there")
+            ]
+            assert unchanged.sql(calls[0], login="ben") == unchanged.sql(calls[1], login="ben") == []
+            if of_wholes == "false":
+                assert unchanged.sql(calls[0], login="dan") != [], "there is something to be found"
+
+
+def test_a_word_is_no_operator_of_a_query(unchanged: Server) -> None:
+    with TeamIndex(parse_address(unchanged.address("ben")), "shop") as index:
+        for odd in ("it's", "a\\'b", "' | 'xyzzy", "x & !y", "''", "\\", "%s %L", "a:*"):
+            assert all("xyzzy" not in hit.text for hit in index.search(odd))
+    hostile = ["'); DROP TABLE holdfast.pack; --", "\\', 'a'::tsquery) --", "' & 'a"]
+    call = "SELECT * FROM holdfast.by_words('shop', %s, %s, 5, false, NULL, NULL, NULL, NULL, 10)"
+    assert unchanged.sql(call, hostile, [1.0, 1.0, 1.0], login="ben") == []
+
+
+def test_nothing_is_stored_in_clear_text_where_no_owner_asked_for_it(server: Server) -> None:
+    server.sql("SELECT holdfast.add_project('quiet', 'ana')")
+    address = parse_address(server.address("ana"))
+    with TeamIndex(address, "quiet", ANA) as index:
+        with pytest.raises(ServerError, match="not searchable on the server"):
+            index.put("D-1", "five attempts")
+        server.sql("SELECT holdfast.set_indexed('quiet', true)", login="ana")
+        index.put("D-1", "five attempts")
+        server.sql("SELECT holdfast.set_indexed('quiet', false)", login="ana")
+        assert list(index.ids()) == []
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        server.sql(
+            "INSERT INTO holdfast.statement (project, author, id, start, stop, hash, kind, body, length, words) "
+            "VALUES ('quiet', %s, 'D-1', 0, 1, '', 'fact', 'x', 1, '')", ANA, login="ana",
+        )  # fmt: skip
 
 
 def test_the_same_answer_for_a_project_of_others_and_for_none(unchanged: Server) -> None:

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
+from tests.patience import wait_until
 from tests.postgres.server import Server
 from tests.sync.transports import some_packs
 
+from holdfast.postgres import source
 from holdfast.postgres.address import parse_address
 from holdfast.postgres.connection import connected
-from holdfast.postgres.statements import Statement, TeamIndex
+from holdfast.postgres.index import TeamIndex
+from holdfast.postgres.source import PostgresSource, PostgresVocabulary, prepare
+from holdfast.search import Chunk
+from holdfast.search.contract import Query, Scope
+from holdfast.search.embed.static import StaticTable
+from holdfast.search.stemming import Splitter
 from holdfast.sync.postgres import Postgres
+
+if TYPE_CHECKING:
+    from holdfast.postgres.connection import Session
 
 pytestmark = pytest.mark.promise("T1")
 
@@ -74,44 +85,66 @@ def crowded(server: Server) -> Iterator[Server]:
         ("ana", "shop", ANA, texts[::50]),
         ("dan", "crowd", "dddddddddddddddd", [text for place, text in enumerate(texts) if place % 50]),
     ):
-        with TeamIndex(parse_address(server.address(login)), project) as index:
-            index.put(author, [Statement(id=text, kind="decision", body=text) for text in chosen])
+        server.sql("SELECT holdfast.set_indexed(%s, true)", project, login=login)
+        with TeamIndex(parse_address(server.address(login)), project, author) as index:
+            index.put_many(Chunk(id=text, kind="decision", text=text) for text in chosen)
     server.sql("ANALYZE")
     yield server
 
 
-def test_a_member_who_sees_2_percent_gets_as_many_neighbours_as_there_are(crowded: Server) -> None:
+def nearest(session: Session, question: str) -> set[int]:
+    """The ten nearest passages that a session sees."""
+    words = PostgresVocabulary(session, "shop", Splitter())
+    words.seen()
+    (vector,) = StaticTable().embed([question])
+    cosines = PostgresSource(session, "shop", words).by_meaning(Query(question, Scope(), None, vector))
+    return set(sorted(cosines, key=lambda number: -cosines[number])[:10])
+
+
+def test_a_member_who_sees_2_percent_gets_as_many_neighbours_as_there_are(
+    crowded: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without iterative scans the nearest are looked up first, and those of others then taken away."""
-    recalls = []
-    with TeamIndex(parse_address(crowded.address("ana")), "shop") as index:
-        for question in [
-            f"{subject} {verb} {end}" for subject in SUBJECTS for verb in VERBS[:3] for end in ENDS[:2]
-        ]:
-            nearest = [statement.id for statement in index.by_meaning(question, 10)]
-            exact = [statement.id for statement in index.by_meaning(question, 10, exact=True)]
-            assert len(nearest) == 10
-            recalls.append(len(set(nearest) & set(exact)) / 10)
+    questions = [f"{subject} {verb} {end}" for subject in SUBJECTS for verb in VERBS[:3] for end in ENDS[:2]]
+    with connected(parse_address(crowded.address("ana"))) as session:
+        prepare(session)
+        exact = [nearest(session, question) for question in questions]
+        monkeypatch.setattr(source, "_EXACT", -1)
+        near = [nearest(session, question) for question in questions]
+    assert all(len(found) == 10 for found in near)
+    recalls = [len(one & other) / 10 for one, other in zip(near, exact, strict=True)]
     assert sum(recalls) / len(recalls) >= 0.95
 
 
-def test_the_trap_is_real_without_iterative_scans(crowded: Server) -> None:
-    with TeamIndex(parse_address(crowded.address("ana")), "shop") as index:
-        index.session.execute("SET enable_seqscan = off")
-        index.session.execute("SET enable_bitmapscan = off")
-        index.session.execute("SET enable_sort = off")
-        index.session.execute("SET hnsw.iterative_scan = off")
-        short = len(index.by_meaning("export client retries", 10))
-        index.session.execute("SET hnsw.iterative_scan = relaxed_order")
-        full = len(index.by_meaning("export client retries", 10))
-    assert short < full == 10
+def test_the_trap_is_real_without_iterative_scans(crowded: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "_EXACT", -1)
+    with connected(parse_address(crowded.address("ana"))) as session:
+        prepare(session)
+        for setting in ("enable_seqscan", "enable_bitmapscan", "enable_sort"):
+            session.execute(f"SET {setting} = off")
+        session.execute("SET hnsw.ef_search = 40")
+        session.execute("SET hnsw.iterative_scan = off")
+        short = nearest(session, "export client retries")
+        session.execute("SET hnsw.iterative_scan = relaxed_order")
+        full = nearest(session, "export client retries")
+    assert len(short) < len(full) == 10
 
 
 def test_no_search_parses_a_body_again(crowded: Server) -> None:
-    with connected(parse_address(crowded.address("ana"))) as session:
-        ((stored,),) = session.execute(
-            "SELECT attgenerated FROM pg_attribute WHERE attrelid = 'holdfast.statement'::regclass AND attname = 'words'"
-        ).fetchall()
-    assert stored == "s"
+    """The words are stored, and no function of a search makes any of a body."""
+    functions = crowded.sql(
+        "SELECT prosrc FROM pg_proc WHERE pronamespace = 'holdfast'::regnamespace AND proname = ANY (%s)",
+        ["by_words", "frequencies", "beginning"],
+    )
+    assert len(functions) == 3 and "to_tsvector" not in repr(functions)
+
+
+def test_candidates_by_words_come_from_the_index_of_words_in_spite_of_the_policies(crowded: Server) -> None:
+    """An operator that is not leakproof uses no index below a policy: so the functions ask who is asking."""
+    crowded.sql("SELECT pg_stat_reset()")
     with TeamIndex(parse_address(crowded.address("ana")), "shop") as index:
-        plan = index.explain("export client retries")
-    assert "to_tsvector" not in plan and "words" in plan
+        index.session.execute("SET enable_seqscan = off")
+        assert index.search("export client retries")
+        index.session.execute("SELECT pg_stat_force_next_flush()")
+    used = "SELECT sum(idx_scan) FROM pg_stat_user_indexes WHERE indexrelname LIKE 'statement%words%'"
+    assert wait_until(lambda: crowded.sql(used) > [(0,)], 30)

@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 import holdfast.search
 from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.postgres.address import parse_address
 from holdfast.search import Chunk, Index
 
-Opener = Callable[[Path], Index]
+Opener = Callable[[Path, pytest.FixtureRequest], Index]
+
+
+def on_a_server(folder: Path, request: pytest.FixtureRequest) -> Index:
+    """A project of its own for each folder, which ana made searchable."""
+    from holdfast.postgres.index import TeamIndex
+
+    server, project = request.getfixturevalue("server"), f"p-{sha256(bytes(folder)).hexdigest()[:12]}"
+    server.sql("SELECT holdfast.add_project(%s, 'ana')", project)
+    server.sql("SELECT holdfast.set_indexed(%s, true)", project, login="ana")
+    return TeamIndex(parse_address(server.address("ana")), project, "aaaaaaaaaaaaaaaa")
+
 
 BACKENDS: dict[str, Opener] = {
-    "sqlite": lambda folder: holdfast.search.open(folder / "index.db"),
-    "sqlite, words alone": lambda folder: holdfast.search.open(folder / "words.db", embedder=None),
+    "sqlite": lambda folder, _: holdfast.search.open(folder / "index.db"),
+    "sqlite, words alone": lambda folder, _: holdfast.search.open(folder / "words.db", embedder=None),
+    "postgres": on_a_server,
 }
 
 NOTES = [
@@ -42,7 +56,7 @@ NOTES = [
 @pytest.fixture(params=BACKENDS)
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Index]:
     """Opens the same index again and again."""
-    return lambda: BACKENDS[request.param](tmp_path)
+    return lambda: BACKENDS[request.param](tmp_path, request)
 
 
 @pytest.fixture

@@ -83,20 +83,31 @@ def connected(address: Address) -> Iterator[Session]:
         import psycopg
     except ImportError as error:
         raise driver_missing() from error
-    try:
-        with psycopg.connect(
+    with (
+        explaining(address.shown),
+        psycopg.connect(
             **address.options,  # type: ignore[arg-type]
             connect_timeout=_CONNECT_S,
             application_name="holdfast",
             autocommit=True,
             keepalives_idle=30,
-        ) as session:
-            # The schema of the extension must be found, and none of ours may be shadowed.
-            session.execute("SET search_path = pg_catalog, holdfast, public, pg_temp")
-            session.execute(f"SET statement_timeout = {_STATEMENT_MS}")
-            yield session
+        ) as session,
+    ):
+        # The schema of the extension must be found, and none of ours may be shadowed.
+        session.execute("SET search_path = pg_catalog, holdfast, public, pg_temp")
+        session.execute(f"SET statement_timeout = {_STATEMENT_MS}")
+        yield session
+
+
+@contextmanager
+def explaining(where: str) -> Iterator[None]:
+    """Errors of the driver and the server as one line each."""
+    import psycopg
+
+    try:
+        yield
     except psycopg.Error as error:
-        raise explained(error, address.shown) from error
+        raise explained(error, where) from error
 
 
 def explained(error: Error, where: str) -> ServerError:

@@ -6,12 +6,10 @@ import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from holdfast.model.search import Changes, Chunk, Hit, Stats
-from holdfast.search.asking import Answer, Asking
-from holdfast.search.contract import When, seconds
+from holdfast.search.base import Answer, BaseIndex
 from holdfast.search.database import Database
 from holdfast.search.embed.static import Embedder
 from holdfast.search.sqlite_source import SqliteSource, SqliteVocabulary
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 _TRIES = 3
 
 
-class SqliteIndex(Asking):
+class SqliteIndex(BaseIndex):
     """Satisfies `Index`. `embedder` None searches by words alone; `tell` receives messages about slow work."""
 
     def __init__(
@@ -54,52 +52,15 @@ class SqliteIndex(Asking):
 
         return Layout(self._db, self._generations, self._embedding, self._tell)
 
-    def __enter__(self) -> SqliteIndex:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def close(self) -> None:
         self._generations.close()
         self._db.close()
-
-    def put(
-        self,
-        id: str,
-        text: str,
-        kind: str = "history",
-        when: When = None,
-        *,
-        title: str = "",
-        path: str = "",
-        line: int = 0,
-        session: str = "",
-        project: str = "",
-    ) -> bool:
-        chunk = Chunk(
-            id=id,
-            text=text,
-            kind=kind,
-            when=seconds(when),
-            title=title,
-            path=path,
-            line=line,
-            session=session,
-            project=project,
-        )
-        return self.put_many([chunk]).unchanged == 0
 
     def put_many(self, chunks: Iterable[Chunk]) -> Changes:
         changes, gone = self._filling.put(chunks)
         if gone:
             self._layout.tidy(gone)
         return changes
-
-    def delete(self, id: str) -> bool:
-        return self.delete_many([id]) > 0
 
     def delete_many(self, ids: Iterable[str]) -> int:
         count, gone = self._filling.delete(ids)

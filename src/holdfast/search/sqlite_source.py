@@ -87,7 +87,9 @@ class SqliteSource:
     def _matching(self, table: str, words: Sequence[str], scope: Scope) -> dict[int, float]:
         if not words:
             return {}
-        chunk = "rowid" if table == "whole_words" else "(SELECT chunk FROM passage WHERE n = found.rowid)"
+        chunk = (
+            "found.rowid" if table == "whole_words" else "(SELECT chunk FROM passage WHERE n = found.rowid)"
+        )
         condition, values = scope.condition()
         limit = (
             ""

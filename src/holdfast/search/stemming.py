@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 
+from msgspec import Struct
+
 CUT = "surrogateescape"
 """The stemmer counts bytes, not characters. Before an ending that it takes off it removes one of two equal bytes, and
 some characters end in such a pair: a stem may end within one."""
@@ -26,3 +28,46 @@ def stems_of(ask: Callable[[str, Sequence[object]], sqlite3.Cursor], terms: Sequ
         for stem, doc in ask("SELECT CAST(term AS BLOB), doc FROM temp.said_word", ())
     }
     return {term: stem_by_term[term] for term in terms if term in stem_by_term}
+
+
+class Taken(Struct, frozen=True):
+    """What FTS5 makes of a text: its number of words, and each stem with how often the title and the rest have it."""
+
+    length: int
+    stems: dict[str, tuple[int, int]]
+
+
+class Splitter:
+    """Takes texts apart as the index of SQLite does, for one that is not SQLite. Belongs to one thread."""
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect(":memory:", isolation_level=None)
+        self._db.execute(
+            "CREATE VIRTUAL TABLE text USING fts5(title, body, names, content='', tokenize='porter unicode61')"
+        )
+        self._db.execute("CREATE VIRTUAL TABLE text_word USING fts5vocab(text, instance)")
+
+    def close(self) -> None:
+        self._db.close()
+
+    def stems(self, terms: Sequence[str]) -> dict[str, str]:
+        return stems_of(self._db.execute, terms)
+
+    def split(self, texts: Sequence[tuple[str, str, str]]) -> list[Taken]:
+        """Each text is a title, a body and names (`lexical.names`)."""
+        found: list[dict[str, tuple[int, int]]] = [{} for _ in texts]
+        lengths = [0] * len(texts)
+        self._db.execute("BEGIN")
+        self._db.executemany(
+            "INSERT INTO text (rowid, title, body, names) VALUES (?, ?, ?, ?)",
+            ((number, *text) for number, text in enumerate(texts, 1)),
+        )
+        counted = (
+            "SELECT doc, CAST(term AS BLOB), sum(col = 'title'), count(*) FROM text_word GROUP BY doc, term"
+        )
+        for doc, term, titles, times in self._db.execute(counted):
+            found[doc - 1][term.decode("utf-8", CUT)] = (titles, times - titles)
+            lengths[doc - 1] += times
+        self._db.execute("INSERT INTO text (text) VALUES ('delete-all')")
+        self._db.execute("COMMIT")
+        return [Taken(length, stems) for length, stems in zip(lengths, found, strict=True)]

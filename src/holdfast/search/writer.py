@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -132,30 +132,27 @@ class IndexWriter:
     def put(self, chunks: Iterable[Chunk]) -> tuple[Changes, list[int]]:
         """The changes, and the numbers of the removed passages."""
         by_id = {chunk.id: typed(chunk) for chunk in chunks}  # of two with one id the later counts
-        hashes = {id: _hash(chunk) for id, chunk in by_id.items()}
+        hashes = {id: content_hash(chunk) for id, chunk in by_id.items()}
         stored_hashes = self._hashes(by_id)
-        changed = [id for id in by_id if stored_hashes.get(id) != hashes[id]]
-        if not changed:
+        ready = prepared(self._embedding, by_id, hashes, stored_hashes)
+        if not ready:
             return Changes(unchanged=len(by_id)), []
-        ready = made_ready(
-            self._embedding, [checked(by_id[id]) for id in changed], [hashes[id] for id in changed]
-        )
         added = updated = 0
         gone: list[int] = []
         with self._db.writing():
-            stored_hashes = self._hashes(changed)  # read again under the lock
-            ready = [prepared for prepared in ready if stored_hashes.get(prepared.chunk.id) != prepared.hash]
+            stored_hashes = self._hashes([one.chunk.id for one in ready])  # read again under the lock
+            ready = [one for one in ready if stored_hashes.get(one.chunk.id) != one.hash]
             rows: list[tuple[int, bytes]] = []
             numbered: list[tuple[int, Chunk]] = []
-            for prepared in ready:
-                if prepared.chunk.id in stored_hashes:
-                    gone += self._remove(prepared.chunk.id)
+            for one in ready:
+                chunk = one.chunk
+                if chunk.id in stored_hashes:
+                    gone += self._remove(chunk.id)
                     updated += 1
                 else:
                     added += 1
-                number = self._insert(prepared)
-                chunk = prepared.chunk
-                rows += self.insert_words(number, chunk.title, chunk.text, prepared.spans, prepared.vectors)
+                number = self._insert(one)
+                rows += self.insert_words(number, chunk.title, chunk.text, one.spans, one.vectors)
                 numbered.append((number, chunk))
             note_turns(self._db, numbered)
             self._generations.write(rows)
@@ -245,6 +242,14 @@ class IndexWriter:
         return hashes
 
 
+def prepared(
+    embedding: Embedding, by_id: Mapping[str, Chunk], hashes: Mapping[str, bytes], stored: Mapping[str, bytes]
+) -> list[Ready]:
+    """The chunks that are not stored as they are."""
+    changed = [id for id in by_id if stored.get(id) != hashes[id]]
+    return made_ready(embedding, [checked(by_id[id]) for id in changed], [hashes[id] for id in changed])
+
+
 def made_ready(embedding: Embedding, chunks: Sequence[Chunk], hashes: Sequence[bytes]) -> list[Ready]:
     """Splits and embeds chunks. No lock is held, because this is nearly all of the work."""
     cut = [spans(chunk.text) for chunk in chunks]
@@ -262,7 +267,7 @@ def made_ready(embedding: Embedding, chunks: Sequence[Chunk], hashes: Sequence[b
     ]
 
 
-def _hash(chunk: Chunk) -> bytes:
+def content_hash(chunk: Chunk) -> bytes:
     from holdfast.core.hashes import blake2b
 
     fields = msgspec.structs.astuple(chunk)
@@ -319,12 +324,10 @@ class Layout:
     def _take_in(self, numbered: Sequence[tuple[int, Chunk]]) -> None:
         chunks = [chunk for _, chunk in numbered]
         rows: list[tuple[int, bytes]] = []
-        for (number, chunk), prepared in zip(
+        for (number, chunk), one in zip(
             numbered, made_ready(self._embedding, chunks, [b""] * len(chunks)), strict=True
         ):
-            rows += self._filling.insert_words(
-                number, chunk.title, chunk.text, prepared.spans, prepared.vectors
-            )
+            rows += self._filling.insert_words(number, chunk.title, chunk.text, one.spans, one.vectors)
         self._generations.write(rows)
 
     def _say_what_is_made_anew(self) -> None:

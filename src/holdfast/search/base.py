@@ -1,15 +1,17 @@
-"""The question side of every index: what a question is, its period, and how often it is asked."""
+"""What every index does the same, wherever its texts are: what a question is, and its period."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime
+from types import TracebackType
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from holdfast.core.errors import UsageError
-from holdfast.model.search import Hit
+from holdfast.model.search import Changes, Chunk, Hit
 from holdfast.search import lexical, terms
 from holdfast.search.candidates import Source
 from holdfast.search.contract import Query, Scope, When, seconds, storable
@@ -23,11 +25,12 @@ from holdfast.search.writer import Embedding
 _MOST_HITS = 1000
 _LONG = 40  # words
 
+Self = TypeVar("Self", bound="BaseIndex")
 Answer = Callable[[Source], list[Hit]]
 
 
-class Asking(ABC):
-    """What an index does with a question; where its texts are is the `Source` that it hands to `_answered`."""
+class BaseIndex(ABC):
+    """Where the texts of an index are is the `Source` that it hands to `_answered`."""
 
     def __init__(self, words: Terms, embedding: Embedding) -> None:
         self._terms = words
@@ -36,6 +39,52 @@ class Asking(ABC):
     @abstractmethod
     def _answered(self, answer: Answer) -> list[Hit]:
         """The answer from a source all of whose answers are of one moment."""
+
+    @abstractmethod
+    def put_many(self, chunks: Iterable[Chunk]) -> Changes: ...
+
+    @abstractmethod
+    def delete_many(self, ids: Iterable[str]) -> int: ...
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def put(
+        self,
+        id: str,
+        text: str,
+        kind: str = "history",
+        when: When = None,
+        *,
+        title: str = "",
+        path: str = "",
+        line: int = 0,
+        session: str = "",
+        project: str = "",
+    ) -> bool:
+        chunk = Chunk(
+            id=id,
+            text=text,
+            kind=kind,
+            when=seconds(when),
+            title=title,
+            path=path,
+            line=line,
+            session=session,
+            project=project,
+        )
+        return self.put_many([chunk]).unchanged == 0
+
+    def delete(self, id: str) -> bool:
+        return self.delete_many([id]) > 0
 
     def search(
         self,

@@ -1,0 +1,1 @@
+from tests.postgres.conftest import bare_server, server  # noqa: F401
