@@ -167,7 +167,7 @@ def test_another_persons_sealed_memory_is_not_read_and_that_is_said(machines: Ma
     ana.sync(machines.target, "--yes")
     ben.decide("Prices are integers in cents")
     said = ben("sync", machines.target, "--yes").stdout
-    assert "1 pack is sealed for another key" in said
+    assert "1 pack sealed for others" in said
     assert "marmosetta" not in ben("decide", "--list").stdout
 
 
@@ -180,7 +180,7 @@ def test_a_damaged_journal_says_what_to_do_and_nothing_is_lost(
     journal = desktop.memory / "sync.db"
     journal.write_bytes(b"SQLite format 3\0" + b"\xff" * 8000)
     line = desktop.refused("sync")
-    assert str(journal) in line
+    assert "sync.db" in line
     assert "Move it away" in line
     assert "sync.db" in str(desktop("doctor", "--json", check=1).json())
     desktop("status", check=None)
@@ -205,7 +205,7 @@ def test_damaged_settings_say_what_to_do(machines: Machines, ana: Person, conten
     path = ana.memory / "sync.json"
     path.write_text(content, encoding="utf-8")
     line = ana.refused("sync")
-    assert str(path) in line
+    assert "sync.json" in line
     assert "Correct it, or delete it" in line
     assert path.read_text(encoding="utf-8") == content
     assert "sync.json" in str(ana("doctor", "--json", check=1).json())

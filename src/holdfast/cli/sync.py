@@ -13,7 +13,7 @@ from holdfast.sync.keys import fingerprint
 from holdfast.sync.run import SyncResult
 from holdfast.sync.settings import Target, change_settings, read_settings
 from holdfast.terminal import output
-from holdfast.terminal.consent import agreed, require_person, terminal
+from holdfast.terminal.consent import agreed, require_person, require_terminal, terminal
 from holdfast.terminal.options import Machine, Namespace, at_least_one, flag, option
 from holdfast.terminal.output import counted, flat
 from holdfast.views.conflicts import conflict_as_json
@@ -70,6 +70,8 @@ def run(options: Namespace, machine: Machine) -> int | None:
         _settle(options, machine, project)
         return None
     settings = read_settings(project)
+    if options.after_session == "on":
+        require_person(machine)
     if options.after_session and not options.target:
         _after_session(options, project)
         return None
@@ -85,7 +87,12 @@ def run(options: Namespace, machine: Machine) -> int | None:
         _after_session(options, project)
     if options.watch:
         return _watch(options, machine, project, name)
-    result = service.sync(machine, project, name, dry_run=options.dry_run, may_ask=terminal())
+    try:
+        result = service.sync(machine, project, name, dry_run=options.dry_run, may_ask=terminal())
+    except HoldfastError:
+        if name not in settings.targets:
+            service.forget_target(project, name)  # never reached: it may be mistyped
+        raise
     _show(options, machine, project, result)
     return None
 
@@ -95,11 +102,14 @@ def _is_agreed(options: Namespace, machine: Machine, project: Project, name: str
     found = service.preview(machine, project, name, target)
     if found is None and not options.identity:
         if (target.plain, target.team_only) != _known(project, name):
+            require_person(machine)
             service.agree_to(project, name, target)
         return True
     project.prepare()
-    if found is not None and not options.yes:
+    if found is not None:
         require_person(machine)
+    if found is not None and not options.yes:
+        require_terminal(fix="Add --yes to agree, --dry-run to only look")
         who = (
             f"readable for {', '.join(map(_shown, found.readers))}"
             if found.readers

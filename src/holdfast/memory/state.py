@@ -397,8 +397,8 @@ def _trimmed(state: Current, newest: float | None) -> Current:
         state,
         todo=tuple(item for item in by_worth if item.id in kept_ids),
         next=(*(step for step in state.next if step.by), *fresh),
-        done=tuple(sorted(state.done, key=lambda item: item.at or 0)[-MOST_DONE:][::-1]),
-        closed=tuple(sorted(closed.values(), key=lambda item: item.at or 0)[-MOST_CLOSED:][::-1]),
+        done=tuple(sorted(state.done, key=lambda item: (item.at or 0, item.session))[-MOST_DONE:][::-1]),
+        closed=tuple(sorted(closed.values(), key=lambda item: (item.at or 0, item.id))[-MOST_CLOSED:][::-1]),
     )
 
 

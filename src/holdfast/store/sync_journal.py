@@ -176,6 +176,13 @@ class SyncJournal:
         if group:
             yield group
 
+    def keys_of_others(self, authors: Collection[str]) -> set[str]:
+        """The keys of items in this memory whose last entry somebody with another key wrote."""
+        rows = self._ask(
+            "SELECT head.key, entry.author FROM head JOIN entry ON entry.id = head.id WHERE entry.scope = 'own'"
+        )
+        return {key for key, author in rows if author not in authors}
+
     def divided(self) -> list[str]:
         """The keys with more than one head."""
         rows = self._ask("SELECT key FROM head GROUP BY key HAVING count(*) > 1 ORDER BY key")

@@ -63,6 +63,11 @@ class Author:
         self._signer = Signer(keys.own)
         self._last: Stamp | None = None
 
+    @property
+    def authors(self) -> frozenset[str]:
+        """The present key and those before it."""
+        return frozenset(pair.author for pair in self._keys.pairs)
+
     def entry(self, key: str, body: Any, parents: Iterable[str] = (), scope: Scope = "own") -> Signed:
         entry = Entry(
             stamp=str(self._stamp()),
@@ -92,6 +97,8 @@ class Collector:
     def __init__(self, machine: Machine, project: Project, journal: SyncJournal, author: Author) -> None:
         self._place = Place(machine, project)
         self._journal, self._author = journal, author
+        # What a lost key wrote is written again with the present one: no other machine could read it.
+        self._lost = journal.keys_of_others(author.authors)
         self._denied = Denied(project.memory)
         self._clean = self._denied.cleaner(machine.clean)
         self._machine = machine
@@ -118,7 +125,7 @@ class Collector:
         new = {
             key: body
             for key, body in items.items()
-            if (seen := self._shown.get(key)) is None or seen.digest != essence(body)
+            if key in self._lost or (seen := self._shown.get(key)) is None or seen.digest != essence(body)
         }
         self._machine.look_over(text for body in new.values() for text in _texts(body))
         made = 0
@@ -127,13 +134,13 @@ class Collector:
             heads = self._journal.heads(key)
             versions = [version for row in heads if (version := version_of(row)) is not None]
             same = next((one for one in versions if essence(one.entry.body) == digest), None)
-            if same is not None:
+            if same is not None and key not in self._lost:
                 self._journal.show(key, digest, same.id)
                 continue
             clean = body if key.startswith(_UNCLEANED) else pass_value(body, self._clean)
             clean = self._placed(clean, versions)
             seen = self._shown.get(key)
-            if seen is not None and essence(clean) == seen.digest:
+            if seen is not None and essence(clean) == seen.digest and key not in self._lost:
                 continue
             signed = self._author.entry(key, clean, [seen.id] if seen is not None and seen.id else ())
             if is_denied(signed.entry, self._denied):

@@ -19,6 +19,7 @@ from holdfast.sync.settings import TeamSettings
 _FORGED = "its signature is not its author's"
 _OTHER_PROJECT = "it belongs to another project"
 _REPLAYED = "it was taken back or forgotten, and somebody sent it again"
+_NEWER = "a newer holdfast made it. Upgrade holdfast"
 _STRANGER = "its author is not in the team"
 _REVOKED = "it was signed with a key that was revoked"
 
@@ -75,11 +76,11 @@ class Intake:
             if error.why == "sealed":
                 self.sealed += 1
             else:
-                self._refuse("a newer holdfast made it" if error.why == "newer" else "it is damaged", place)
+                self._refuse(_NEWER if error.why == "newer" else "it is damaged", place)
             return [], error.why
         state = "read"
         for problem in (one for one in found if isinstance(one, str)):
-            self._refuse("a newer holdfast made it" if problem == "newer" else "it is damaged", place)
+            self._refuse(_NEWER if problem == "newer" else "it is damaged", place)
             state = problem
         return [one for one in found if isinstance(one, Signed)], state
 

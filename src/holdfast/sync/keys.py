@@ -25,11 +25,16 @@ from holdfast.store.machine import Machine
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 FOLDER, NAME = "keys", "author.json"
 _FIX = "Restore it from an export: holdfast keys restore FILE"
-_HEADER = b"# holdfast key, sealed with a passphrase by age\n"
+_HEADER = b"# holdfast key, sealed with a passphrase\n"
 _LEAST = 8  # characters of a passphrase
+_SALT_BYTES = 16
+_COST = (
+    2**16
+)  # of scrypt: 64 MB. Fixed: age measures the machine, and a slow one refuses what a fast one sealed
 
 
 class PublicKey(Struct, frozen=True, kw_only=True):
@@ -149,22 +154,23 @@ class Keys:
         """The key file, sealed with a passphrase."""
         if len(passphrase) < _LEAST:
             raise UsageError(f"the passphrase is shorter than {_LEAST} characters", fix="Take a longer one")
-        from pyrage import passphrase as age
-
         self.own  # noqa: B018
-        sealed: bytes = age.encrypt(encode_json(self._file), passphrase)
-        return _HEADER + sealed
+        salt = os.urandom(_SALT_BYTES)
+        return (
+            _HEADER + salt + _sealed_by(passphrase, salt).encrypt(bytes(12), encode_json(self._file), _HEADER)
+        )
 
     def restore(self, data: bytes, passphrase: str, where: str, *, instead: bool = False) -> str:
         """Puts an exported key in place, and returns its author. Own keys are never lost: they stay in `before`."""
-        import pyrage
+        from cryptography.exceptions import InvalidTag
 
         if not data.startswith(_HEADER):
             raise StoreError("it is no exported key", where=where, fix="holdfast keys export FILE makes one")
         try:
-            opened: bytes = pyrage.passphrase.decrypt(data.removeprefix(_HEADER), passphrase)
+            salt, sealed = data[len(_HEADER) :][:_SALT_BYTES], data[len(_HEADER) + _SALT_BYTES :]
+            opened = _sealed_by(passphrase, salt).decrypt(bytes(12), sealed, _HEADER)
             came = msgspec.json.decode(opened, type=_KeyFile)
-        except pyrage.DecryptError as error:
+        except InvalidTag as error:
             raise StoreError("the passphrase is wrong, or the file is damaged", where=where) from error
         except msgspec.MsgspecError as error:
             raise StoreError("it is no exported key", where=where) from error
@@ -295,3 +301,13 @@ def unseal(data: bytes, pairs: Iterable[KeyPair]) -> bytes | None:
     except pyrage.DecryptError:
         return None
     return opened
+
+
+def _sealed_by(passphrase: str, salt: bytes) -> AESGCM:
+    """The cipher of an exported key. A salt is used once, so the nonce may be constant."""
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+
+    return AESGCM(
+        Scrypt(salt=salt, length=32, n=_COST, r=8, p=1).derive(passphrase.encode("utf-8", "replace"))
+    )

@@ -179,7 +179,7 @@ class SyncRun:
 
     def _fingerprint(self) -> str:
         """What changes whenever a file of the memory does."""
-        stamps = []
+        stamps = [self.keys.author]
         for name in (*canonical_files(self.project.memory).files, "capture.db-wal", "sync.json"):
             try:
                 stat = (self.project.memory / name).stat()

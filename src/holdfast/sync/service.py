@@ -115,6 +115,17 @@ def agree_to(project: Project, name: str, target: Target, *, identity: str = "")
     return change_settings(project, change)
 
 
+def forget_target(project: Project, name: str) -> None:
+    """Takes an agreement back, so that the next sync asks again."""
+
+    def change(settings: SyncSettings) -> None:
+        settings.targets.pop(name, None)
+        if settings.default == name:
+            settings.default = next(iter(settings.targets), "")
+
+    change_settings(project, change)
+
+
 def sync(
     machine: Machine, project: Project, name: str, *, dry_run: bool = False, may_ask: bool = False
 ) -> SyncResult:

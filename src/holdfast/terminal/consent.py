@@ -13,14 +13,19 @@ from holdfast.store.machine import Machine
 
 def agreed(question: str, fix: str = "Say --yes to go ahead, --dry-run to only look") -> bool:
     """Whether the person agreed. A script cannot be asked and uses `--yes`."""
-    if not sys.stdin.isatty():
-        raise UsageError("no terminal, so nobody can be asked", fix=fix)
+    require_terminal(fix)
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     answer = sys.stdin.readline()
     if not answer:  # Ctrl-D leaves the cursor behind the question
         sys.stderr.write("\n")
     return answer.strip().lower() in ("y", "yes")
+
+
+def require_terminal(fix: str) -> None:
+    """Raises UsageError where nobody can answer. Called before a question that takes more than a line."""
+    if not sys.stdin.isatty():
+        raise UsageError("no terminal: cannot ask", fix=fix)
 
 
 def require_person(machine: Machine) -> None:
