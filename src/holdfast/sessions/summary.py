@@ -169,7 +169,9 @@ def _changed(files: Iterable[FileTouch]) -> str:
     edited = sorted((touch for touch in files if touch.edits), key=lambda touch: -touch.edits)
     if not edited:
         return ""
-    shown = list(dict.fromkeys(_shown(touch.path) for touch in edited))  # one file may have been named in two ways
+    shown = list(
+        dict.fromkeys(_shown(touch.path) for touch in edited)
+    )  # one file may have been named in two ways
     more = len(shown) - _MOST_FILES
     names = ", ".join(f"`{name}`" for name in shown[:_MOST_FILES])
     return f"Changed {names}{f' and {more} more' if more > 0 else ''}; no report."
