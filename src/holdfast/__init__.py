@@ -1,6 +1,6 @@
 """holdfast: memory that every coding agent shares."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 TYPE_CHECKING = False  # hooks load this file: the module of that name would have to be loaded to ask it
 if TYPE_CHECKING:
