@@ -71,7 +71,10 @@ def held(old: Any, new: Any, masked: frozenset[str], at: str = "") -> list[str]:
 
 
 def without_renewals(answer: Any) -> Any:
-    """`doctor` also notes that hooks of 0.1.0 can be renewed, that others can look into the home, and new checks."""
+    """`doctor` also notes that hooks of 0.1.0 can be renewed, that others can look into the home, and new checks.
+
+    The command that adds a scanner is that of the installation.
+    """
     if not isinstance(answer, dict) or "findings" not in answer:
         return answer
     return {
@@ -82,7 +85,10 @@ def without_renewals(answer: Any) -> Any:
             if finding["check"] not in ("project", "trust", "memories")
             and (
                 finding["level"] != "note"
-                or not ("of an older version" in finding["message"] or finding["check"] == "permissions")
+                or not (
+                    "of an older version" in finding["message"]
+                    or finding["check"] in ("permissions", "redaction")
+                )
             )
         ],
     }
