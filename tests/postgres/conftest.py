@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.postgres.server import Server, running_server, set_up
+from tests.sync.conftest import machines  # noqa: F401
 
 
 @pytest.fixture(scope="module")

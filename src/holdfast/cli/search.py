@@ -33,6 +33,7 @@ EXAMPLES = """examples:
   holdfast search "what did we do yesterday"    or 2026-11-03, 3 November, last week
   holdfast search -- --no-verify                a text that begins with a dash
   holdfast search "retry with backoff" --everywhere -k 3
+  holdfast search "retry with backoff" --team      asks the team's PostgreSQL server
   holdfast search --brief "retries of the export client"
   holdfast search --brief authentication --budget 1500 --json"""
 LONGEST = 240
@@ -47,6 +48,7 @@ OPTIONS = (
     option("--kind", action="append", choices=KINDS, metavar="KIND", help=f"only these: {', '.join(KINDS)}"),
     option("--project", default="", metavar="NAME", help="only this project of the repository"),
     flag("--everywhere", "in every project on this machine"),
+    flag("--team", "on the team's server, in what everybody made searchable there"),
     since("hits"),
     *limit("hits", "default: 5", "-k", default=5),
     flag("--all", "the nearest hits, even where nothing fits"),
@@ -61,7 +63,7 @@ OPTIONS = (
     ),
     flag("--json", "the hits, or the brief, as JSON"),
 )
-_OF_HITS = ("kind", "everywhere", "all", "why", "since")
+_OF_HITS = ("kind", "everywhere", "team", "all", "why", "since")
 
 
 def run(options: Namespace, machine: Machine) -> None:
@@ -72,6 +74,10 @@ def run(options: Namespace, machine: Machine) -> None:
         return _brief(options, machine, query)
     if options.budget is not None:
         raise UsageError("--budget goes with --brief", fix="holdfast search --brief SUBJECT --budget N")
+    if options.team and (options.everywhere or options.project):
+        raise UsageError(
+            "--team asks the server for this project alone", fix="Leave out --everywhere and --project"
+        )
     hits = _found(options, machine, query, nearest=options.all)
     titles = {} if options.everywhere else session_titles(machine.project(), [hit.session for hit in hits])
     if options.json:
@@ -111,11 +117,17 @@ def _brief(options: Namespace, machine: Machine, subject: str) -> None:
 
 def _found(options: Namespace, machine: Machine, query: str, *, nearest: bool) -> list[Hit]:
     start = moment_from(options.since)
+    most = min(options.limit * (_DATED if start else 1), _MOST)
+    if options.team:
+        from holdfast.sync import team_index
+
+        hits = team_index.search(machine, machine.project(), query, most, options.kind, nearest=nearest)
+        return [hit for hit in hits if start is None or hit.date >= start.date().isoformat()][: options.limit]
     hits = search(
         machine,
         machine.project(),
         query,
-        min(options.limit * (_DATED if start else 1), _MOST),
+        most,
         options.kind,
         name=options.project,
         everywhere=options.everywhere,
@@ -132,6 +144,8 @@ def _is_clear(options: Namespace, machine: Machine, query: str, hits: Sequence[H
 
 
 def _nothing(options: Namespace, machine: Machine, query: str) -> str:
+    if options.team:
+        return "Nothing that the team made searchable fits that. Without --team it searches what is here."
     if not (options.everywhere or machine.project().memory.is_dir()):
         return "Nothing is remembered here yet. holdfast import reads what agents recorded."
     if options.project and not options.everywhere and options.project not in project_names(machine.project()):

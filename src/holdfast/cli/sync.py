@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 
+from msgspec.structs import replace
+
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.guard.hidden_text import visible
 from holdfast.store.project import Project
-from holdfast.sync import service
+from holdfast.sync import service, team_index
 from holdfast.sync.conflict_text import label, text_of
 from holdfast.sync.keys import fingerprint
 from holdfast.sync.run import SyncResult
@@ -93,6 +95,8 @@ def run(options: Namespace, machine: Machine) -> int | None:
         if name not in settings.targets:
             service.forget_target(project, name)  # never reached: it may be mistyped
         raise
+    if not options.dry_run:
+        result = with_index(machine, project, result)
     _show(options, machine, project, result)
     return None
 
@@ -163,7 +167,19 @@ def _show(options: Namespace, machine: Machine, project: Project, result: SyncRe
         output.line(f"{_shown(joined)} is in the team now.")
     if result.conflicts:
         output.line(f"{counted(result.conflicts, 'conflict')} to settle: holdfast sync --conflicts")
+    if result.index_asks:
+        output.line(
+            f"The team can search on this server. {counted(result.index_asks, 'statement')} that you share: not in it. "
+            f"holdfast team server index {result.target} on says who could read them, and asks."
+        )
     _ask_about(options, machine, project, result)
+
+
+def with_index(machine: Machine, project: Project, result: SyncResult) -> SyncResult:
+    """The result of a sync, with that of the server's index after it."""
+    indexed = team_index.keep(machine, project, result.target)
+    problems = [*result.problems, *([f"search on the server: {indexed.problem}"] if indexed.problem else [])]
+    return replace(result, problems=problems, index_asks=indexed.asks)
 
 
 def _ask_about(options: Namespace, machine: Machine, project: Project, result: SyncResult) -> None:
@@ -198,6 +214,7 @@ def as_json(result: SyncResult) -> dict[str, object]:
         "problems": result.problems,
         "joined": result.joined,
         "waits_for": result.waits_for,
+        "index_asks": result.index_asks,
         "bytes_sent": result.bytes_sent,
         "bytes_received": result.bytes_received,
         "seconds": round(result.seconds, 3),
@@ -212,7 +229,7 @@ def _watch(options: Namespace, machine: Machine, project: Project, name: str) ->
     try:
         while True:
             try:
-                result = service.sync(machine, project, name)
+                result = with_index(machine, project, service.sync(machine, project, name))
                 if result.sent or result.received or result.refused:
                     _show(options, machine, project, result)
                 trouble = ""

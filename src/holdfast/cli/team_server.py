@@ -5,8 +5,10 @@ from __future__ import annotations
 from holdfast.core.errors import UsageError
 from holdfast.postgres import administration
 from holdfast.postgres.address import FORM, parse_address
+from holdfast.sync import team_index
 from holdfast.sync.settings import identity_of, project_id, read_settings
 from holdfast.terminal import output
+from holdfast.terminal.consent import agreed, require_person
 from holdfast.terminal.options import Machine, Namespace, Verb, flag, option
 from holdfast.terminal.output import plural
 
@@ -17,6 +19,7 @@ EXAMPLES = """examples:
   holdfast team server setup postgres://admin@db.example.org/team --dry-run
   holdfast team server project postgres://admin@db.example.org/team ana
   holdfast team server member postgres://ana@db.example.org/team ben member
+  holdfast team server index postgres://ana@db.example.org/team on
   holdfast team server check postgres://ana@db.example.org/team
   holdfast sync postgres://ben@db.example.org/team
 """
@@ -40,13 +43,27 @@ VERBS = {
             _JSON,
         ),
     ),
+    "index": Verb(
+        "search on the server: what you share lies there in clear text; off unless you choose it",
+        (
+            _ADDRESS,
+            option(
+                "choice", choices=("on", "off"), metavar="on|off", help="make it searchable, or take it back"
+            ),
+            flag("--own", "off for what you share alone; an owner's off is for everybody"),
+            flag("--yes", "do not ask"),
+            _JSON,
+        ),
+    ),
     "check": Verb("version, schema, policies and members; exit code 1 with a problem", (_ADDRESS, _JSON)),
 }
 OPTIONS = (_JSON,)
 
 
 def run(options: Namespace, machine: Machine) -> None:
-    raise UsageError("say what to do: setup, project, member or check", fix="See holdfast team server --help")
+    raise UsageError(
+        "say what to do: setup, project, member, index or check", fix="See holdfast team server --help"
+    )
 
 
 def run_setup(options: Namespace, machine: Machine) -> None:
@@ -73,6 +90,80 @@ def run_member(options: Namespace, machine: Machine) -> None:
     if options.role == "none":
         text = f"{options.login} sees nothing of project {project} any more; what was fetched before stays there."
     output.answer(options, {"project": project, "login": options.login, "role": options.role}, text)
+
+
+def run_index(options: Namespace, machine: Machine) -> int | None:
+    require_person(machine)
+    project, address = machine.project(), parse_address(options.address)
+    if options.address not in read_settings(project).targets:
+        raise UsageError(
+            "this project is not synced with that server",
+            where=address.shown,
+            fix="holdfast sync ADDRESS first",
+        )
+    access = administration.search_access(address, _project(machine))
+    is_owner = access.role == "owner"
+    if options.choice == "off":
+        _index_off(options, machine, is_owner=is_owner and not options.own)
+        return None
+    if not access.is_on and not is_owner:
+        raise UsageError(
+            "no owner has made this project searchable on the server",
+            where=address.shown,
+            fix="Ask one: " + ", ".join(login for login, role in access.readers if role == "owner"),
+        )
+    own = team_index.own_statements(machine, project)
+    if not options.yes:
+        for text in _consent(access, len(own), is_first=not access.is_on):
+            output.wrapped(text, indent=0)
+        if not agreed("Make it searchable?", fix="Say --yes to agree"):
+            output.line("Nothing was changed.")
+            return 1
+    if not access.is_on:
+        administration.set_search(address, _project(machine), on=True)
+    team_index.answer(project, options.address, agree=True)
+    done = team_index.keep(machine, project, options.address)
+    if done.problem:
+        output.warn(done.problem)
+    output.answer(
+        options,
+        {"index": "on", "statements": len(own), "readers": access.readers},
+        f"{plural(len(own), 'statement')} of yours can be searched on the server; each sync brings it up to date.",
+    )
+    return 1 if done.problem else None
+
+
+def _consent(access: administration.SearchAccess, own: int, *, is_first: bool) -> list[str]:
+    """The exact words of what becomes readable by whom."""
+    readers = ", ".join(f"{login} ({role})" for login, role in access.readers)
+    return [
+        "Search on the server needs clear text. What you share with the team then lies readable in its database, "
+        f"{plural(own, 'statement')} now and what you share later: the text, its reason, what was turned down, the "
+        "command that showed it, its date, and your key's fingerprint. Nothing else goes there.",
+        f"Readable by every login with a role in this project, now {readers}, whether its holder is in the team or "
+        "not; by whoever administers the server; and by whoever gets its backups, replicas or disks.",
+        *(
+            [
+                "You decide this for the project. Each other member is asked before anything of theirs goes there."
+            ]
+            if is_first
+            else []
+        ),
+        "What you keep private or forget goes from there with your next sync; `index … off` removes all of it. "
+        "Backups of the server keep what they have.",
+    ]
+
+
+def _index_off(options: Namespace, machine: Machine, *, is_owner: bool) -> None:
+    project, address = machine.project(), parse_address(options.address)
+    if is_owner:
+        administration.set_search(address, _project(machine), on=False)
+        text = "Nobody searches this project on the server any more; what everybody had there is deleted."
+    else:
+        number = team_index.take_back(machine, project, options.address)
+        text = f"{plural(number, 'statement')} of yours deleted from the server's index."
+    team_index.answer(project, options.address, agree=False)
+    output.answer(options, {"index": "off", "everybody": is_owner}, f"{text} Backups keep what they have.")
 
 
 def run_check(options: Namespace, machine: Machine) -> int:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from holdfast.core.errors import UsageError
 from holdfast.postgres.address import Address
 from holdfast.postgres.connection import ServerError, connected
-from holdfast.postgres.migrations import migrate, newest_number
+from holdfast.postgres.migrations import SEARCH, migrate, newest_number, require_schema
 
 if TYPE_CHECKING:
     from holdfast.postgres.connection import Session
@@ -54,6 +54,42 @@ def set_member(address: Address, project: str, login: str, role: str) -> None:
         session.execute(
             "SELECT holdfast.set_member(%s, %s, %s)", [project, login, None if role == "none" else role]
         )
+
+
+class SearchAccess(Struct, frozen=True, kw_only=True):
+    """Whether a project is searchable on the server, one's own role, and who reads what lies there."""
+
+    is_on: bool
+    role: str
+    readers: list[tuple[str, str]]
+
+
+def search_access(address: Address, project: str) -> SearchAccess:
+    with connected(address) as session:
+        require_schema(session, address.shown, SEARCH)
+        rows = session.execute(
+            "SELECT login, role, login = session_user FROM holdfast.member WHERE project = %s "
+            "ORDER BY array_position(ARRAY['owner', 'member', 'reader'], role), login",
+            [project],
+        ).fetchall()
+        role = next((str(role) for _, role, own in rows if own), "")
+        if not role:
+            raise ServerError(
+                f"you are no member of project {project} here",
+                where=address.shown,
+                fix="Ask an owner to add you: holdfast team server member",
+            )
+        is_on = session.execute("SELECT is_indexed FROM holdfast.project WHERE id = %s", [project]).fetchall()
+        return SearchAccess(
+            is_on=is_on == [(True,)], role=role, readers=[(str(login), str(role)) for login, role, _ in rows]
+        )
+
+
+def set_search(address: Address, project: str, *, on: bool) -> None:
+    """As an owner: makes a project searchable, or not any more, which deletes what everybody has there."""
+    with connected(address) as session:
+        require_schema(session, address.shown, SEARCH)
+        session.execute("SELECT holdfast.set_indexed(%s, %s)", [project, on])
 
 
 def check(address: Address) -> ServerReport:

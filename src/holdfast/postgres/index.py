@@ -10,7 +10,7 @@ from holdfast.core.hashes import blake2b
 from holdfast.model.search import Changes, Chunk, Hit, Stats
 from holdfast.postgres.address import Address
 from holdfast.postgres.connection import ServerError, connected, explaining
-from holdfast.postgres.migrations import require_schema
+from holdfast.postgres.migrations import SEARCH, require_schema
 from holdfast.postgres.source import (
     PostgresSource,
     PostgresVocabulary,
@@ -31,7 +31,6 @@ from holdfast.search.writer import Embedding, Ready, content_hash, prepared
 if TYPE_CHECKING:
     from holdfast.postgres.connection import Session
 
-SCHEMA = 3
 _AT_ONCE = 500  # passages of one statement of SQL
 _MOST_TIMES = 200  # of a word in a text: the server keeps 255, and more say no more
 _LARGEST_WHOLE = 900_000  # bytes of different words; a tsvector has a megabyte
@@ -69,7 +68,7 @@ class TeamIndex(BaseIndex):
         self._stack.callback(self._splitter.close)
         with self._stack.pop_all() as opening:  # closed again if the server refuses
             self.session: Session = opening.enter_context(connected(address))
-            require_schema(self.session, address.shown, SCHEMA)
+            require_schema(self.session, address.shown, SEARCH)
             prepare(self.session)
             self._stack = opening.pop_all()
         self._vocabulary = PostgresVocabulary(self.session, project, self._splitter)
@@ -89,6 +88,11 @@ class TeamIndex(BaseIndex):
     def _rows(self, query: str, *values: object) -> list[Any]:
         with explaining(self._address.shown):
             return self.session.execute(query.encode(), values).fetchall()
+
+    def is_on(self) -> bool:
+        """Whether an owner made this project searchable."""
+        query = "SELECT is_indexed FROM holdfast.project WHERE id = %s"
+        return self._rows(query, self._project) == [(True,)]
 
     # --- questions ---------------------------------------------------------------------------------------
 

@@ -17,6 +17,9 @@ from holdfast.postgres.connection import OLDEST_SERVER, ServerError
 if TYPE_CHECKING:
     from holdfast.postgres.connection import Session
 
+SEARCH = 3
+"""The migration that search needs."""
+
 _LOCK = 7_236_450_019_001  # an advisory lock: one setup at a time
 _OLDEST = {1: 1, 2: 1, 3: 1}  # a program that knows only the packs leaves the statements alone
 _TABLE = """CREATE TABLE IF NOT EXISTS holdfast.migration (

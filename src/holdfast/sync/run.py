@@ -45,7 +45,10 @@ _OWN = "own"
 
 
 class SyncResult(Struct, frozen=True, kw_only=True):
-    """`sent` and `received` count entries; `changed` how many items of this memory are different now."""
+    """`sent` and `received` count entries; `changed` how many items of this memory are different now.
+
+    `index_asks` is how many of one's own statements a search on the server would find if this person agreed.
+    """
 
     target: str
     sent: int = 0
@@ -59,6 +62,7 @@ class SyncResult(Struct, frozen=True, kw_only=True):
     problems: list[str] = []
     joined: list[str] = []
     waits_for: list[str] = []
+    index_asks: int = 0
     seconds: float = 0.0
     done: bool = True
 

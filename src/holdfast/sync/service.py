@@ -109,7 +109,10 @@ def agree_to(project: Project, name: str, target: Target, *, identity: str = "")
         if not settings.project or identity:
             settings.identity = identity or identity_of(project)
             settings.project = project_id(settings.identity)
-        settings.targets[name] = Target(plain=target.plain, team_only=target.team_only, seen="yes")
+        index = settings.targets[name].index if name in settings.targets else ""
+        settings.targets[name] = Target(
+            plain=target.plain, team_only=target.team_only, seen="yes", index=index
+        )
         settings.default = settings.default or name
 
     return change_settings(project, change)

@@ -26,6 +26,7 @@ class Target(Struct, kw_only=True):
     plain: bool = False
     team_only: bool = False
     seen: str = ""  # what a person has agreed to send there: a digest of who can read it
+    index: str = ""  # whether what they share may lie there in clear text, to be searched; '' was not asked
 
 
 class Invitation(Struct, frozen=True):
