@@ -33,7 +33,6 @@ EXAMPLES = """examples:
   holdfast search "what did we do yesterday"    or 2026-11-03, 3 November, last week
   holdfast search -- --no-verify                a text that begins with a dash
   holdfast search "retry with backoff" --everywhere -k 3
-  holdfast search "retry with backoff" --team      asks the team's PostgreSQL server
   holdfast search --brief "retries of the export client"
   holdfast search --brief authentication --budget 1500 --json"""
 LONGEST = 240
