@@ -12,6 +12,18 @@ if [ ! -x "$cache/usr/sbin/sshd" ]; then
     scratch=$(mktemp -d "$cache.XXXXXX")
     trap 'rm -rf "$scratch"' EXIT
     (cd "$scratch" && apt-get download -qq openssh-server >&2 && dpkg-deb -x openssh-server_*.deb unpacked)
+    # A slim system lacks libraries of the package: they lie beside it, and a script in its place finds them.
+    if ldd "$scratch/unpacked/usr/sbin/sshd" | grep -q "not found"; then
+        (cd "$scratch" && apt-get download -qq libwrap0 >&2 && dpkg-deb -x libwrap0_*.deb unpacked)
+        mv "$scratch/unpacked/usr/sbin/sshd" "$scratch/unpacked/usr/sbin/sshd.real"
+        libraries=$(dirname "$(find "$scratch/unpacked" -name 'libwrap.so.0' | head -n 1)")
+        cat > "$scratch/unpacked/usr/sbin/sshd" <<SCRIPT
+#!/bin/sh
+here=\$(CDPATH= cd "\$(dirname "\$0")" && pwd)
+LD_LIBRARY_PATH="\$here/../..${libraries#"$scratch/unpacked"}" exec "\$here/sshd.real" "\$@"
+SCRIPT
+        chmod 755 "$scratch/unpacked/usr/sbin/sshd"
+    fi
     "$scratch/unpacked/usr/sbin/sshd" -V 2>&1 | grep -qi openssh ||
         { echo "install_sshd.sh: the sshd of this package does not run here" >&2; exit 3; }
     # The first of two at once wins; the other copy is as good.

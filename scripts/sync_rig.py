@@ -3,10 +3,10 @@
     scripts/sync_rig.py                                     20 seeds of 500 operations through a folder
     scripts/sync_rig.py --seed 7 --operations 500           one of them again
     scripts/sync_rig.py --transport git --seeds 5           hidden refs of a remote
-    scripts/sync_rig.py --jobs 2 --out bench/out/sync-rig   where failed worlds are kept
+    scripts/sync_rig.py --out bench/out/sync-rig            where failed worlds are kept
 
-The last line is JSON. Keys and ids differ from run to run, so that a seed repeats what is done, and nearly where it is
-killed.
+Behind git, ssh and postgres is a real server, which is killed, and a line that cuts, delays and repeats. The last line
+is JSON. Keys and ids differ from run to run, so that a seed repeats what is done, and nearly where it is killed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--operations", type=int, default=500)
-    parser.add_argument("--transport", choices=("folder", "git"), default="folder")
+    parser.add_argument("--transport", choices=("folder", "git", "ssh", "postgres"), default="folder")
     parser.add_argument("--out", type=Path, default=ROOT / "bench" / "out" / "sync-rig")
     options = parser.parse_args()
     for name in [*_CLEARED, *(name for name in os.environ if name.startswith("GIT_"))]:
@@ -51,7 +51,8 @@ def main() -> int:
     seeds = (
         [options.seed] if options.seed is not None else range(options.first, options.first + options.seeds)
     )
-    done, killed, refused, failed, operations, syncs = Counter(), Counter(), Counter(), [], 0, 0
+    done, killed, line, refused = Counter(), Counter(), Counter(), Counter()
+    failed, operations, syncs = [], 0, 0
     for seed in seeds:
         folder = options.out / f"{options.transport}-{os.getpid()}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -64,6 +65,7 @@ def main() -> int:
             continue
         done.update(outcome.played.operations)
         killed.update(outcome.played.killed)
+        line.update(outcome.played.line)
         refused.update(outcome.played.refused)
         operations += sum(outcome.played.operations.values())
         syncs += outcome.syncs
@@ -91,6 +93,7 @@ def main() -> int:
                 "by_kind": dict(done),
                 "killed": dict(killed),
                 "kills": sum(killed.values()),
+                "line": dict(line),
                 "syncs_at_end": syncs,
                 "failed": failed,
             }

@@ -98,19 +98,44 @@ def bad_line(port: int) -> Iterator[BadLine]:
         line.close()
 
 
+class GitDaemon:
+    """`git daemon` on a port of its own, which can be killed and started again."""
+
+    def __init__(self, base: Path, *, writable: bool = True) -> None:
+        self.port = free_port()
+        self._command = ["git", "daemon", "--reuseaddr", "--export-all", f"--base-path={base}"]
+        self._command += ["--listen=127.0.0.1", f"--port={self.port}"]
+        self._command += [*(["--enable=receive-pack"] if writable else []), str(base)]
+        self._start()
+
+    def _start(self) -> None:
+        self._server = subprocess.Popen(self._command, stderr=subprocess.DEVNULL, start_new_session=True)
+        assert wait_until(lambda: _answers(self.port), 30)
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
+        os.killpg(self._server.pid, how)  # git waits for the daemon that it is
+        self._server.wait()
+
+    def restart(self) -> None:
+        self.stop(signal.SIGKILL)
+        self._start()
+
+
+@contextmanager
+def served_by_git(base: Path, *, writable: bool = True) -> Iterator[GitDaemon]:
+    """Repositories in `base` are served over git://."""
+    daemon = GitDaemon(base, writable=writable)
+    try:
+        yield daemon
+    finally:
+        daemon.stop()
+
+
 @contextmanager
 def git_daemon(base: Path, *, writable: bool = True) -> Iterator[int]:
-    """Its port. Repositories in `base` are served over git://."""
-    port = free_port()
-    command = ["git", "daemon", "--reuseaddr", "--export-all", f"--base-path={base}", "--listen=127.0.0.1"]
-    command += [f"--port={port}", *(["--enable=receive-pack"] if writable else []), str(base)]
-    server = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
-    try:
-        assert wait_until(lambda: _answers(port), 30)
-        yield port
-    finally:
-        os.killpg(server.pid, signal.SIGTERM)  # git waits for the daemon that it is
-        server.wait()
+    """The port of a daemon."""
+    with served_by_git(base, writable=writable) as daemon:
+        yield daemon.port
 
 
 def _answers(port: int) -> bool:

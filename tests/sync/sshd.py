@@ -69,7 +69,8 @@ def running_sshd(folder: Path) -> Iterator[tuple[int, Path]]:
     known = folder / "known_hosts"
     known.write_text(f"[127.0.0.1]:{port} {host_key}\n", encoding="utf-8")
     with (folder / "log").open("wb") as log:
-        server = subprocess.Popen([find_sshd(), "-D", "-e", "-f", str(config)], stderr=log)
+        command = [*_with_its_user(folder), find_sshd(), "-D", "-e", "-f", str(config)]
+        server = subprocess.Popen(command, stderr=log)
     try:
         assert wait_until(lambda: server.poll() is not None or _answers(port), 30)
         assert server.poll() is None, (folder / "log").read_text(encoding="utf-8")
@@ -78,6 +79,26 @@ def running_sshd(folder: Path) -> Iterator[tuple[int, Path]]:
     finally:
         server.terminate()
         server.wait()
+
+
+def _with_its_user(folder: Path) -> list[str]:
+    """As root sshd wants a user of its own. Where there is none, it sees one that the system does not have."""
+    try:
+        pwd.getpwnam("sshd")
+    except KeyError:
+        if os.geteuid() == 0:
+            users = folder / "passwd"
+            line = "sshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\n"
+            users.write_text(Path("/etc/passwd").read_text(encoding="utf-8") + line, encoding="utf-8")
+            return [
+                "unshare",
+                "--mount",
+                "sh",
+                "-c",
+                f"mount --bind '{users}' /etc/passwd && exec \"$@\"",
+                "sh",
+            ]
+    return []
 
 
 def _answers(port: int) -> bool:

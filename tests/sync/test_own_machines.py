@@ -85,7 +85,14 @@ def test_all_that_is_stored_travels_without_loss(
     here, there = below(laptop.memory), below(desktop.memory)
     for name in here.keys() | there.keys():
         if any(part in f"/{name}" for part in managed) and name.endswith(".md") and "history/" not in name:
-            assert here.get(name) == there.get(name), name
+            if name == "current.md":  # sessions that ended in one minute stand as the machine met them
+                assert lines_of(here[name]) == lines_of(there[name])
+            else:
+                assert here.get(name) == there.get(name), name
+
+
+def lines_of(data: bytes) -> list[str]:
+    return sorted(line for line in data.decode().split("\n") if "holdfast:end" not in line)
 
 
 def test_a_second_sync_moves_nothing(machines: Machines, two: tuple[Person, Person]) -> None:
@@ -452,3 +459,23 @@ def test_a_forgotten_session_is_gone_everywhere(
     assert [row["session"] for row in desktop.json("ledger", "list")] == [
         row["session"] for row in laptop.json("ledger", "list")
     ]
+
+
+def test_a_todo_that_was_reworded_by_hand_travels_also_after_another_command_wrote_the_file(
+    machines: Machines, two: tuple[Person, Person]
+) -> None:
+    laptop, desktop = two
+    laptop("todo", "add", "Tidy the engine room")
+    laptop.sync(machines.target, "--yes")
+    desktop.sync(machines.target, "--yes")
+    desktop.edit(desktop.memory / "current.md", "engine room", "boiler room")
+    desktop("todo", "add", "Paint it")  # writes current.md before the edit was seen by a sync
+    machines.settle(laptop, desktop)
+    for machine in two:
+        texts = sorted(todo["text"] for todo in machine.json("todo", "list"))
+        assert texts == ["Paint it", "Tidy the boiler room"]
+    (reworded,) = (todo["id"] for todo in laptop.json("todo", "list") if "boiler" in todo["text"])
+    laptop("todo", "done", reworded)
+    machines.settle(laptop, desktop)
+    for machine in two:
+        assert [todo["text"] for todo in machine.json("todo", "list")] == ["Paint it"]

@@ -103,6 +103,40 @@ def test_a_changed_statement_changes_for_all(machines: Machines, pair: tuple[Per
     assert item["reason"] == "the contract counts attempts"
 
 
+def test_a_reworded_statement_stays_shared(machines: Machines, pair: tuple[Person, Person]) -> None:
+    """Its id follows from its words."""
+    ana, ben = pair
+    ana("team", "share", ana.decide(FIVE, BANS))
+    machines.settle(*pair)
+    ana.edit(ana.shop / "reference.md", "at most five", "at most seven")
+    machines.settle(*pair)
+    assert shared(ben) == {FIVE.replace("five", "seven"): "Ana"}
+    (id,) = (item["id"] for item in ana.json("team", "items"))
+    ana("team", "private", id)
+    machines.settle(*pair)
+    assert shared(ben) == {}
+
+
+def test_what_is_made_private_on_another_of_ones_machines_is_taken_back(machines: Machines) -> None:
+    ana, ben = machines.team("Ana", "Ben")
+    desktop = machines.person("Ana", machine="desktop", like=ana)
+    desktop.sync(machines.target, "--yes")
+    desktop("team", "join", ana.json("team", "invite")["code"], "--yes")
+    chosen = ana.decide(FIVE, BANS)
+    ana("team", "share", chosen)
+    machines.settle(ana, ben, desktop)
+    assert shared(ben) == shared(desktop) == {FIVE: "Ana"}
+    desktop("team", "private", chosen)
+    machines.settle(desktop, ana, ben)
+    assert shared(ben) == shared(ana) == {}
+    ana.edit(ana.shop / "reference.md", BANS, "the contract counts attempts")
+    machines.settle(ana, desktop, ben)
+    assert shared(ben) == {}, "the machine where it was shared knows that it is private now"
+    ana("team", "share", chosen)
+    machines.settle(ana, desktop, ben)
+    assert shared(ben) == {FIVE: "Ana"}
+
+
 @pytest.mark.promise("M9", "G2")
 def test_what_its_author_forgets_is_gone_on_every_members_machine(
     machines: Machines, pair: tuple[Person, Person]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.core import markdown_table
+from holdfast.ledger.cells import render_cost
 from holdfast.ledger.tables import Header, regions
 from holdfast.model.ledger import Outcome
 from holdfast.store.removal import Removal
@@ -48,7 +49,12 @@ def _tombstone(raw: bytes, session: str, header: Header, removal: Removal, burie
     row = None
     if not header.foreign and "outcome" in names:
         buried.add(session)
-        cells = {"session": markdown_table.encode_cell(session), "outcome": str(Outcome.FORGOTTEN)}
+        # As a row of such a session is written elsewhere: machines that sync have the same bytes.
+        cells = {
+            "session": markdown_table.encode_cell(session),
+            "outcome": str(Outcome.FORGOTTEN),
+            "cost": render_cost(None),
+        }
         row = markdown_table.render_row(cells.pop(name, "") for name in names).encode()
     if row == raw and not is_buried:
         return raw

@@ -127,6 +127,21 @@ class SyncJournal:
     def knows(self, id: str) -> bool:
         return self._ask("SELECT 1 FROM entry WHERE id = ?", (id,)).fetchone() is not None
 
+    def author(self, id: str) -> str:
+        """Who wrote an entry; '' for one that is not known."""
+        row = self._ask("SELECT author FROM entry WHERE id = ?", (id,)).fetchone()
+        return "" if row is None else str(row[0])
+
+    def lineage(self, ids: Iterable[str]) -> tuple[str, ...]:
+        """These entries and all that they replaced. An entry names them all: what came between may never travel."""
+        marks = ",".join("?" * len(ids := tuple(ids)))
+        rows = self._ask(
+            f"WITH RECURSIVE before(id) AS (SELECT id FROM entry WHERE id IN ({marks})"
+            " UNION SELECT edge.parent FROM edge JOIN before ON edge.child = before.id) SELECT id FROM before",
+            ids,
+        )
+        return tuple(sorted({*ids, *(id for (id,) in rows)}))
+
     def is_gone(self, id: str) -> bool:
         row = self._ask("SELECT gone FROM entry WHERE id = ?", (id,)).fetchone()
         return row is not None and bool(row[0])

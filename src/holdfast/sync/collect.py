@@ -90,6 +90,11 @@ class Author:
             self._last = self._last.next(self._last.machine)
         return self._last
 
+    def keep(self) -> None:
+        """No later process stamps with what was used here, also where the wall clock was put back."""
+        if self._last is not None:
+            self._machine.clock.merge([self._last])
+
 
 class Collector:
     """Compares the memory with what the journal last saw in it. The caller holds the journal in a transaction."""
@@ -142,7 +147,8 @@ class Collector:
             seen = self._shown.get(key)
             if seen is not None and essence(clean) == seen.digest and key not in self._lost:
                 continue
-            signed = self._author.entry(key, clean, [seen.id] if seen is not None and seen.id else ())
+            before = self._journal.lineage([seen.id] if seen is not None and seen.id else ())
+            signed = self._author.entry(key, clean, before)
             if is_denied(signed.entry, self._denied):
                 continue
             made += self._journal.add(row_of(signed), signed.entry.order.machine, signed.entry.parents)
@@ -162,7 +168,7 @@ class Collector:
             if not key.startswith(prefix) or key in items or not any(key.startswith(part) for part in whole):
                 continue
             self._journal.show(key, "", "")
-            signed = self._author.entry(key, None, [seen.id] if seen.id else ())
+            signed = self._author.entry(key, None, self._journal.lineage([seen.id] if seen.id else ()))
             if is_denied(signed.entry, self._denied):
                 continue  # it was forgotten: the list of what is forgotten travels, and takes it away everywhere
             made += self._journal.add(row_of(signed), signed.entry.order.machine, signed.entry.parents)

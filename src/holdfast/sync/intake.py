@@ -7,11 +7,13 @@ from typing import Any
 
 from msgspec import Struct
 
+from holdfast.model.memory import content_id
 from holdfast.store.denied import Denied
 from holdfast.store.sync_journal import PackRow, Row, SyncJournal
 from holdfast.sync.entry import Entry, Signed
 from holdfast.sync.items import parts_of
 from holdfast.sync.keys import Keys, Verifier
+from holdfast.sync.merge import version_of
 from holdfast.sync.packs import BadPack, unpack
 from holdfast.sync.roster import PREFIX, Roster, is_removal, keys_in, roster_of
 from holdfast.sync.settings import TeamSettings
@@ -22,6 +24,12 @@ _REPLAYED = "it was taken back or forgotten, and somebody sent it again"
 _NEWER = "a newer holdfast made it. Upgrade holdfast"
 _STRANGER = "its author is not in the team"
 _REVOKED = "it was signed with a key that was revoked"
+_PRIVATE = "it is about what is not the team's"
+_OTHER_TEAM = "it is about another team"
+_NO_OWNER = "only an owner may change who is in the team"
+_LATER = (_STRANGER, _OTHER_TEAM, _NO_OWNER)  # until more is known of the team
+_LETTERS = {"register": "D", "fact": "F", "question": "Q"}
+_OF_THE_TEAM = ("team/", "settled/", PREFIX)
 
 
 class Refused(Struct, frozen=True, kw_only=True):
@@ -63,7 +71,7 @@ class Intake:
             refused = False
             for one in signed:
                 why = self._add(one, roster)
-                refused = refused or why == _STRANGER
+                refused = refused or why in _LATER
             state = "refused" if refused and state == "read" else state
             self._journal.put_pack(
                 self._target, PackRow(place, name, size, state), [one.id for one in signed]
@@ -98,7 +106,7 @@ class Intake:
     def _add(self, signed: Signed, roster: Roster, *, last: bool = True) -> str:
         """Adds an entry; says why it does not count."""
         if self._journal.knows(signed.id):
-            if last and self._journal.is_gone(signed.id):
+            if last and (self._journal.is_gone(signed.id) or self._is_taken_back(signed)):
                 self._refuse(_REPLAYED, signed.entry.author, once=signed.id)
             return ""
         why = self._why_not(signed, roster)
@@ -108,9 +116,25 @@ class Intake:
             return why
         entry = signed.entry
         gone = is_denied(entry, self._denied)
-        self._journal.add(row_of(signed), entry.order.machine, entry.parents, gone=gone)
+        self._journal.add(row_of(signed), entry.order.machine, self._replaced_by(entry, roster), gone=gone)
         self.received += not gone
         return ""
+
+    def _is_taken_back(self, signed: Signed) -> bool:
+        """Whether something of the team comes although all that counts of it is that it is gone."""
+        entry = signed.entry
+        if entry.scope != "team" or entry.key.startswith(PREFIX) or entry.body is None:
+            return False
+        versions = [version_of(row) for row in self._journal.heads(entry.key)]
+        return bool(versions) and all(one is not None and one.entry.body is None for one in versions)
+
+    def _replaced_by(self, entry: Entry, roster: Roster) -> tuple[str, ...]:
+        """The parents that an entry may replace: taking back what others shared is for owners."""
+        if entry.scope != "team" or entry.body is not None or entry.key.startswith(PREFIX):
+            return entry.parents
+        if entry.author in roster.owners:
+            return entry.parents
+        return tuple(parent for parent in entry.parents if self._journal.author(parent) == entry.author)
 
     def _why_not(self, signed: Signed, roster: Roster) -> str:
         entry = signed.entry
@@ -126,6 +150,8 @@ class Intake:
             return _REVOKED
         if entry.scope == "own":
             return "" if own is not None else _STRANGER
+        if not entry.key.startswith(_OF_THE_TEAM):
+            return _PRIVATE
         if entry.key.startswith(PREFIX):
             return self._why_not_roster(signed, roster)
         return roster.why_not(entry)
@@ -134,13 +160,11 @@ class Intake:
         entry = signed.entry
         kind, _, author = entry.key.removeprefix(PREFIX).partition("/")
         if kind == "team":
-            return "" if self._team is not None and signed.id == self._team.id else "it is about another team"
+            return "" if self._team is not None and signed.id == self._team.id else _OTHER_TEAM
         if kind == "request" and entry.author == author:
             return ""
         leaves = kind == "member" and is_removal(entry.body) and entry.author == author
-        return (
-            "" if entry.author in roster.owners or leaves else "only an owner may change who is in the team"
-        )
+        return "" if entry.author in roster.owners or leaves else _NO_OWNER
 
     def _key_of(self, entry: Entry, roster: Roster) -> str:
         """The public key to check with: one's own, a member's, or the one that a request to join is about."""
@@ -177,9 +201,18 @@ def is_denied(entry: Entry, denied: Denied) -> bool:
     parts = {part for part in parts_of(entry.key)[1:] if part}
     if isinstance(entry.body, dict) and entry.body.get("outcome") == "forgotten":
         return False  # the row that says that a session was forgotten
-    if parts & denied.sessions or parts & denied.ids:
+    if parts & denied.sessions or denied.ids & {*parts, id_of_words(entry)}:
         return True
     return _is_forgotten_text(entry.body, denied)
+
+
+def id_of_words(entry: Entry) -> str:
+    """The id that the words of a statement have now: its key has that of its first ones. '' for anything else."""
+    kind, body = entry.key.partition("/")[0], entry.body
+    if kind not in _LETTERS or not isinstance(body, dict):
+        return ""
+    said = body.get("fact", body)
+    return content_id(_LETTERS[kind], str(said.get("text", ""))) if isinstance(said, dict) else ""
 
 
 def _is_forgotten_text(body: Any, denied: Denied) -> bool:

@@ -8,7 +8,7 @@ they came. A person's own lines around them stay where they are, and never trave
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -21,6 +21,7 @@ from holdfast.store.line_grammar import readable
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 
+T = TypeVar("T")
 REASON = "sync"
 Items = dict[str, Any]
 
@@ -94,7 +95,14 @@ class Place(Struct, frozen=True):
 
     def store(self, name: str) -> MemoryStore:
         """The store of a project as keys name it."""
-        return MemoryStore(self.project, name or self.project.title, self.machine.clock.seconds, self.group)
+        return _AsSaid(self.project, name or self.project.title, self.machine.clock.seconds, self.group)
+
+
+class _AsSaid(MemoryStore):
+    """Writes the times that entries say, also those to come: clocks differ, and the bytes must not."""
+
+    def _dated(self, value: T) -> T:
+        return value
 
 
 def by_project(keys: Mapping[str, Any]) -> dict[str, Items]:

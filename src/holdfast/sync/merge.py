@@ -53,6 +53,8 @@ def winner(rows: Sequence[Row], owners: Collection[str] = ()) -> Version | None:
                 version.entry.author in owners or {version.entry.author} >= others
             ):
                 return version
+        # Nobody else takes back what another shared.
+        versions = [version for version in versions if version.entry.body is not None] or versions
     return max(versions, key=lambda version: (version.entry.order, version.id), default=None)
 
 
@@ -84,6 +86,8 @@ def conflicts(journal: SyncJournal) -> list[Conflict]:
         if not key.startswith(_DECIDED_BY_PEOPLE):
             continue
         versions = [version for row in journal.heads(key) if (version := version_of(row)) is not None]
+        if key.startswith("team/"):  # what was taken back is no other version
+            versions = [version for version in versions if version.entry.body is not None]
         if len({essence(version.entry.body) for version in versions}) > 1:
             versions.sort(key=lambda version: (version.entry.order, version.id))
             found.append(Conflict(key, tuple(versions)))

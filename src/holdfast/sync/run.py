@@ -19,7 +19,6 @@ from holdfast.flows.forget import Wanted, forget
 from holdfast.flows.received import clean_memory
 from holdfast.flows.refresh import refresh
 from holdfast.flows.remember import rewrite_current
-from holdfast.memory.store import MemoryStore
 from holdfast.model.events import DistilledSession
 from holdfast.store.bundle import canonical_files
 from holdfast.store.denied import Denied
@@ -30,11 +29,13 @@ from holdfast.store.versions import new_group
 from holdfast.sync import team_items
 from holdfast.sync.collect import Applier, Author, Collector
 from holdfast.sync.entry import Signed, decode
-from holdfast.sync.intake import Intake, Refused, is_denied
+from holdfast.sync.intake import Intake, Refused, id_of_words, is_denied
+from holdfast.sync.items import Place, parts_of
 from holdfast.sync.keys import Keys
-from holdfast.sync.merge import conflicts, winner
+from holdfast.sync.merge import conflicts, items_of, winner
 from holdfast.sync.packs import pack, split
 from holdfast.sync.roster import PREFIX, Roster, recipients, roster_of
+from holdfast.sync.session_items import Log
 from holdfast.sync.settings import SyncSettings, Target
 from holdfast.sync.statement_items import values
 from holdfast.sync.transport import Transport, name_of
@@ -95,6 +96,7 @@ class SyncRun:
             state = self.transport.state()
             fingerprint = self._fingerprint()
             is_same = bool(state) and state == journal.note(f"state {self.name}")
+            self._take_over(journal)
             is_unchanged = fingerprint == journal.note("memory")
             if is_same and is_unchanged and not self._pending(journal):
                 return self._result(journal, began)
@@ -196,6 +198,18 @@ class SyncRun:
     def _pending(self, journal: SyncJournal) -> bool:
         return bool(journal.stale()) or any(self._goes_out(row) for row in journal.unsent(self.name))
 
+    def _take_over(self, journal: SyncJournal) -> None:
+        """After a key was lost: what only it could vouch for is said again with the one that is here."""
+        if self.dry_run or journal.note("author") == self.keys.author:
+            return
+        with journal.transaction():
+            orphaned = journal.purge(lambda row: row.scope == _OWN and self.keys.pair(row.author) is None)
+            for key in orphaned:
+                journal.show(key, "", "")
+            if orphaned:
+                journal.set_note("memory", "")
+            journal.set_note("author", self.keys.author)
+
     # --- taking in ---------------------------------------------------------------------------------------
 
     def _notice_lost(
@@ -226,10 +240,11 @@ class SyncRun:
         journal.fresh(stale)
         if changed:
             now = self.machine.clock.seconds()
-            store = MemoryStore(self.project, self.project.title, lambda: now, group)
+            store = Place(self.machine, self.project, group).store("")
             rewrite_current(store, self._received(journal, stale), now, "sync", received=True)
             refresh(self.machine, self.project)
             problems = self._collect(journal, author)
+        author.keep()
         return problems, changed
 
     def _collect(self, journal: SyncJournal, author: Author) -> list[str]:
@@ -237,7 +252,9 @@ class SyncRun:
         if fingerprint != journal.note("memory") or self.settings.team is not None:
             if not self.target.team_only:
                 problems = Collector(self.machine, self.project, journal, author).run().problems
-            team_items.collect(self.machine, self.project, journal, author, self.settings)
+            team_items.collect(
+                self.machine, self.project, journal, author, self.settings, dry_run=self.dry_run
+            )
         if not (self.target.team_only or self.dry_run):
             journal.set_note("memory", fingerprint)
         return problems
@@ -261,13 +278,24 @@ class SyncRun:
         if not keys:
             return
         bodies = [version.entry.body for key in keys if (version := winner(journal.heads(key))) is not None]
-        with self._locally(journal):
-            Applier(self.machine, self.project, journal, "").run(keys)
         lines = [body for body in bodies if isinstance(body, dict)]
         sessions = sorted({str(line["session"]) for line in lines if line.get("session")})
-        ids = sorted({str(line["id"]) for line in lines if line.get("id")})
+        ids = {str(line["id"]) for line in lines if line.get("id")}
+        with self._locally(journal):
+            if ids:  # what a person reworded meanwhile goes by its new words
+                self._collect(journal, Author(self.machine, self.keys, self.settings.project))
+                ids |= {
+                    id_of_words(version.entry)
+                    for prefix in ("register/", "fact/", "question/")
+                    for key, version in items_of(journal, prefix).items()
+                    if parts_of(key)[-1] in ids
+                }
+            Applier(self.machine, self.project, journal, "").run(keys)
         if sessions or ids:
-            forget(self.machine, self.project, Wanted(sessions=tuple(sessions), ids=tuple(ids)))
+            forget(self.machine, self.project, Wanted(sessions=tuple(sessions), ids=tuple(sorted(ids))))
+        if sessions:
+            with files.lock(self.project.lock("capture"), timeout=_PATIENCE_S):
+                Log(Place(self.machine, self.project)).bury(sessions)
         denied = Denied(self.project.memory)
         if any(line.get("text") for line in lines):  # of a text there is a hash: every file is looked through
             with files.lock(self.project.lock("capture"), timeout=_PATIENCE_S):

@@ -245,7 +245,7 @@ def settle(machine: Machine, project: Project, wanted: str) -> Conflict:
             body = {"kept": kept.id, "by": keys.name}
             signed = author.entry(settling_key(conflict), body, (), "team")
         else:
-            parents = [version.id for version in conflict.versions]
+            parents = journal.lineage(version.id for version in conflict.versions)
             signed = author.entry(conflict.key, kept.entry.body, parents, kept.entry.scope)
         journal.add(row_of(signed), signed.entry.order.machine, signed.entry.parents)
         if conflict.key.startswith("team/") and not conflict.replaced:
@@ -338,7 +338,7 @@ def join(machine: Machine, project: Project, code: str) -> TeamSettings:
             "name": public.name,
             "proof": proof_of(team.secret, public),
         }
-        signed = author.entry(key, body, [row.id for row in journal.heads(key)], "team")
+        signed = author.entry(key, body, journal.lineage(row.id for row in journal.heads(key)), "team")
         journal.add(row_of(signed), signed.entry.order.machine, signed.entry.parents)
         _read_again(journal, settings)
     if known is not None and known.id == team.id:
@@ -395,7 +395,7 @@ def leave(machine: Machine, project: Project) -> None:
 def _take_out(journal: SyncJournal, author: Author, member: Member) -> None:
     key = f"{PREFIX}member/{member.author}"
     body = {"verify": member.verify, "seal": member.seal, "name": member.name, "role": REMOVED}
-    signed = author.entry(key, body, [row.id for row in journal.heads(key)], "team")
+    signed = author.entry(key, body, journal.lineage(row.id for row in journal.heads(key)), "team")
     journal.add(row_of(signed), signed.entry.order.machine, signed.entry.parents)
 
 

@@ -25,7 +25,7 @@ from holdfast.model.memory import LogEntry
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.line_grammar import render_month
 from holdfast.store.sections import decode_text, encode_text
-from holdfast.sync.items import Items, Place, Read, built_in, by_project, key_of, parts_of, plain
+from holdfast.sync.items import REASON, Items, Place, Read, built_in, by_project, key_of, parts_of, plain
 from holdfast.sync.statement_items import values
 
 
@@ -62,9 +62,15 @@ class Rows:
             if not data:
                 return
             refuse_newer(markdown.survey(files.read_lines(path), path.name).format, path)
-            entries = markdown.parse_ledger(data, path.name).entries
+            ledger = markdown.parse_ledger(data, path.name)
+            entries = ledger.entries
             columns = markdown.columns_for(entries)
-            if _render(entries, columns) != data:
+            as_written = _render(entries, columns)
+            if ledger.problems or as_written.count(b"\n") != data.count(b"\n"):
+                return  # a person's own lines, or ones that are not understood
+            if not data.startswith(markdown.render_beginning(columns).encode()):
+                return
+            if markdown.parse_ledger(as_written, path.name).entries != entries:
                 return
             ordered = _render(sorted(entries, key=_row_order), columns)
             if ordered != data:
@@ -124,6 +130,22 @@ class Log:
                 parts_of(key)[2]: body for key, body in bodies.items() if _is_entry(parts_of(key)[2], body)
             }
             self._arrange(self._place.store(name), texts)
+
+    def bury(self, sessions: Iterable[str]) -> None:
+        """Says of forgotten sessions that they were: also of those that never came here, as where they were."""
+        logs = [_LogOnDisk(self._place.store(self._place.outside(name))) for name in self._place.names()]
+        known = set().union(*(log.forgotten for log in logs))
+        store, new = self._place.store(""), sorted(set(sessions) - known)
+        if new and files.read(store.log_file):
+            lines = "".join(f"{log_md.forgotten_line(session)}\n" for session in new)
+            store.change(store.log_file, lambda text: f"{text.rstrip()}\n\n{lines}", REASON)
+            self._arrange(
+                store,
+                {
+                    session: plain({"at": entry.at, "text": text.strip("\n")})
+                    for session, (entry, text) in _LogOnDisk(store).entries.items()
+                },
+            )
 
     def _arrange(self, store: MemoryStore, texts: dict[str, Any]) -> None:
         with files.lock(store.lock_path) as held:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from holdfast.core import files
 from holdfast.core.errors import HoldfastError
 from holdfast.memory import decisions as decisions_md
-from holdfast.memory.current import Current, CurrentFile, NextStep
+from holdfast.memory.current import Current, CurrentFile, NextStep, close_by_hand, todos_by_hand
 from holdfast.memory.decisions import SHARED, TEAM, SessionPassages, month_of
 from holdfast.memory.reference import KeptFact, Reference
 from holdfast.model.memory import Decision, OpenItem, Passage, Question
@@ -282,7 +282,10 @@ def _is_passage(line: str) -> bool:
 
 
 class State:
-    """To-dos and next steps. The rest of current.md is worked out on each machine."""
+    """To-dos and next steps. The rest of current.md is worked out on each machine.
+
+    A to-do that a person reworded is their own line from then on, and travels as a to-do of these words.
+    """
 
     prefix = "state/"
 
@@ -297,7 +300,7 @@ class State:
             read.problems.append(error.line())
             return read
         _mark(read, "state/", store.current_file, file.problems)
-        for item in file.current.todo:
+        for item in (*_reworded(file), *file.current.todo):
             read.items[key_of("state", "todo", item.id)] = built_in(item)
         for step in file.current.next:
             if step.by:  # a handoff; what was derived is derived again
@@ -310,7 +313,9 @@ class State:
 
         def merged(file: CurrentFile) -> Current:
             now = file.current
-            todos = _merged(now.todo, todo, lambda item: key_of("state", "todo", item.id))
+            own = {key_of("state", "todo", item.id) for item in _reworded(file)}
+            new = {key: item for key, item in todo.items() if key not in own}
+            todos = _merged(now.todo, new, lambda item: key_of("state", "todo", item.id))
             return replace(
                 now,
                 todo=tuple(sorted(todos, key=lambda item: (_moment(item.at), item.id))),
@@ -319,7 +324,15 @@ class State:
                 ),
             )
 
-        self._place.store("").change_current(merged, REASON)
+        store = self._place.store("")
+        gone = {parts_of(key)[2] for key, item in todo.items() if item is None}
+        if gone & {item.id for item in _reworded(store.current())}:
+            store.change(store.current_file, lambda text: close_by_hand(text, gone, str, tick=True), REASON)
+        store.change_current(merged, REASON)
+
+
+def _reworded(file: CurrentFile) -> list[OpenItem]:
+    return [todo.item for todo in todos_by_hand(file.document) if todo.was and not todo.done]
 
 
 def _merged(now: Iterable[T], changed: Mapping[str, T | None], key: Callable[[T], str]) -> tuple[T, ...]:

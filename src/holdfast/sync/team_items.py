@@ -7,6 +7,7 @@ which is about that author's key.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,16 +33,17 @@ from holdfast.store.sync_journal import SyncJournal
 from holdfast.store.versions import Versions
 from holdfast.store.waiting import team_waiting
 from holdfast.sync.collect import Author
-from holdfast.sync.intake import row_of
+from holdfast.sync.intake import id_of_words, row_of
 from holdfast.sync.items import built_in, key_of, parts_of, plain
 from holdfast.sync.keys import Keys, PublicKey
 from holdfast.sync.merge import essence, items_of, version_of
 from holdfast.sync.roster import PREFIX, Member, Roster, is_proof, roster_of
-from holdfast.sync.settings import SyncSettings, change_settings
+from holdfast.sync.settings import SyncSettings, TeamSettings, change_settings
 
 _SHAREABLE = ("decision", "rule", "preference", "cause", "answer", "dead_end", "measurement", "finding")
 _WORTH, _WORTH_OF_REJECTED = 95, 60
 _LONGEST = 1_200
+_KINDS = ("decision", "fact", "lesson")
 
 
 class TeamItem(Struct, frozen=True, kw_only=True):
@@ -151,15 +153,26 @@ def choose(machine: Machine, project: Project, wanted: Iterable[str], *, share: 
 
 
 def collect(
-    machine: Machine, project: Project, journal: SyncJournal, author: Author, settings: SyncSettings
+    machine: Machine,
+    project: Project,
+    journal: SyncJournal,
+    author: Author,
+    settings: SyncSettings,
+    *,
+    dry_run: bool = False,
 ) -> None:
     """Entries for what is shared and has changed, and for what was taken back."""
     team = settings.team
     if team is None or not team.id:
         return
+    change_team = partial(_change_team, None if dry_run else project, settings)
     known = shareable(project) if team.shared else {}
-    clean, own = gate(machine, project), Keys(machine).author
-    denied, shown = Denied(project.memory), journal.shown()
+    clean, keys = gate(machine, project), Keys(machine)
+    own, denied = keys.author, Denied(project.memory)
+    changes = _followed(journal, keys, team, known)
+    if changes:
+        team = change_team(lambda now: _rename(now, changes))
+    shown = journal.shown()
     wanted = {key_of("team", _kind(known[id]), id): known[id] for id in team.shared if id in known}
     for key, item in wanted.items():
         body = plain(pass_value(built_in(item), clean))
@@ -170,18 +183,72 @@ def collect(
         versions = [version for row in journal.heads(key) if (version := version_of(row)) is not None]
         if not any(essence(version.entry.body) == digest for version in versions):
             parents = [version.id for version in versions if version.entry.author == own]
-            signed = author.entry(key, body, parents or ([seen.id] if seen is not None else []), "team")
+            before = journal.lineage(parents or ([seen.id] if seen is not None else []))
+            signed = author.entry(key, body, before, "team")
             journal.add(row_of(signed), signed.entry.order.machine, signed.entry.parents)
             journal.show(key, digest, signed.id)
-    for key in [key for key in shown if key.startswith("team/") and key not in wanted]:
+    private = {key_of("team", kind, id) for id in team.private for kind in _KINDS} - wanted.keys()
+    for key in [
+        key for key in {**shown, **dict.fromkeys(private)} if key.startswith("team/") and key not in wanted
+    ]:
         heads = [version for row in journal.heads(key) if (version := version_of(row)) is not None]
         mine = [
             version.id for version in heads if version.entry.author == own and version.entry.body is not None
         ]
-        if mine or not heads:  # without heads it was forgotten here: the others do not know that
-            signed = author.entry(key, None, mine or [shown[key].id], "team")
+        if mine or (
+            not heads and key in shown
+        ):  # without heads it was forgotten here: the others do not know that
+            signed = author.entry(key, None, journal.lineage(mine or [shown[key].id]), "team")
             journal.add(row_of(signed), signed.entry.order.machine, signed.entry.parents)
         journal.show(key, "", "")
+    if team.private:  # said once: what is shared again on another machine stays shared
+        change_team(lambda now: now.private.clear())
+
+
+def _change_team(
+    project: Project | None, settings: SyncSettings, change: Callable[[TeamSettings], object]
+) -> TeamSettings:
+    """Changes what is chosen; only in these settings, and on no disk, without a project."""
+
+    def within(now: SyncSettings) -> None:
+        if now.team is not None:
+            change(now.team)
+
+    if project is None:
+        within(settings)
+    else:
+        settings.team = change_settings(project, within).team
+    assert settings.team is not None
+    return settings.team
+
+
+def _rename(team: TeamSettings, changes: dict[str, str]) -> None:
+    team.shared[:] = dict.fromkeys(filter(None, (changes.get(id, id) for id in team.shared)))
+
+
+def _followed(
+    journal: SyncJournal, keys: Keys, team: TeamSettings, known: dict[str, TeamItem]
+) -> dict[str, str]:
+    """What is called differently since it was reworded, and, as '', what is private by another of one's machines."""
+    shown, changes = journal.shown(), {}
+    for id in team.shared:
+        place = next((key for kind in _KINDS if (key := key_of("team", kind, id)) in shown), "")
+        heads = [version for row in journal.heads(place) if (version := version_of(row)) is not None]
+        if heads and all(one.entry.body is None and keys.pair(one.entry.author) for one in heads):
+            journal.show(place, "", "")
+            changes[id] = ""
+        elif id not in known and (reworded := _reworded(journal, id)) in known:
+            changes[id] = reworded
+    return changes
+
+
+def _reworded(journal: SyncJournal, id: str) -> str:
+    """The id of a fact or a decision that was known by another one before a person changed its words."""
+    for prefix in ("register/", "fact/"):
+        for key, version in items_of(journal, prefix).items():
+            if parts_of(key)[-1] == id:
+                return id_of_words(version.entry)
+    return ""
 
 
 def _kind(item: TeamItem) -> str:
@@ -238,13 +305,14 @@ def admit(
 
         settings.team = change_settings(project, use).team
         joined.append(member.name)
+    author.keep()
     return joined
 
 
 def write_member(journal: SyncJournal, author: Author, member: Member) -> None:
     key = f"{PREFIX}member/{member.author}"
     body = {"verify": member.verify, "seal": member.seal, "name": member.name, "role": member.role}
-    signed = author.entry(key, body, [row.id for row in journal.heads(key)], "team")
+    signed = author.entry(key, body, journal.lineage(row.id for row in journal.heads(key)), "team")
     journal.add(row_of(signed), signed.entry.order.machine, signed.entry.parents)
 
 

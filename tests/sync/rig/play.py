@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 import random
 import re
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
 from msgspec import Struct, field
 from tests.agents.builders import ClaudeFile
+from tests.sync.rig.targets import fares
 from tests.sync.rig.world import Done, Kill, Node, World
 
 _NOUNS = [
@@ -120,6 +122,7 @@ class Played(Struct):
     forgotten_words: set[str] = field(default_factory=set)
     prose: dict[str, str] = field(default_factory=dict)  # word -> node
     trusted: set[tuple[str, str]] = field(default_factory=set)
+    line: dict[str, int] = field(default_factory=dict)
     removed: bool = False
     told_of_removal: set[str] = field(default_factory=set)
     log: list[str] = field(default_factory=list)
@@ -153,21 +156,22 @@ class Play:
             (26, "sync", self._sync),
             (3, "two syncs", self._two_syncs),
             (3, "half a copy", self._half_a_copy),
+            (1, "server dies", self._server_dies),
             (1, "clock", self._clock),
         ]
 
     # --- the run ---------------------------------------------------------------------------------------
 
     def set_up(self) -> None:
-        nodes, target = self.world.nodes, self.world.words_of_target
+        nodes, words_for = self.world.nodes, self.world.target.words
         cleo, laptop, desktop = nodes["cleo"], nodes["laptop"], nodes["desktop"]
         for node in nodes.values():
             self._must(node, "init", "--yes", "--no-wire", "--no-import", "--no-scan")
-        self._must(laptop, "sync", *target, "--yes")
+        self._must(laptop, "sync", words_for(laptop), "--yes")
         self.world.copy_key(laptop, desktop)
         for node in nodes.values():
             if node is not laptop:
-                self._must(node, "sync", *target, "--yes")
+                self._must(node, "sync", words_for(node), "--yes")
         self._must(cleo, "team", "create", "Shop")
         for name in ("laptop", "ben", "dan"):
             role = "reader" if name == "dan" else "member"
@@ -200,6 +204,7 @@ class Play:
         return self.world.nodes[self.dice.choice(names)]
 
     def _must(self, node: Node, *words: str) -> Done:
+        self.world.heal()
         done = self.world.run(node, *words)
         if done.code:
             raise AssertionError(
@@ -478,10 +483,29 @@ class Play:
     def _sync(self, node: Node) -> None:
         if not self._reaches(node):
             return
+        self._draw_line()
         self._synced(node, self._do(node, "sync", "sync"))
+
+    def _draw_line(self) -> None:
+        if self.world.target.line is not None:
+            fares_so = fares(self.dice)
+            self.world.target.line.set(**fares_so)
+            for name in fares_so:
+                self.played.line[name] = self.played.line.get(name, 0) + 1
+
+    def _server_dies(self, node: Node) -> None:
+        """The server is killed while one node syncs, and comes back."""
+        running = self.world.start(node, "sync")
+        time.sleep(self.dice.random() * 0.4)
+        if self.world.target.crash():
+            self.played.killed["server"] = self.played.killed.get("server", 0) + 1
+        done = self.world.finish(running)
+        self._note(node, "sync", done)
+        self._synced(node, done)
 
     def _two_syncs(self, node: Node) -> None:
         pair = [one for one in self.dice.sample(list(self.world.nodes.values()), 2) if self._reaches(one)]
+        self._draw_line()
         running = [(one, self.world.start(one, "sync")) for one in pair]
         for one, process in running:
             done = self.world.finish(process)
@@ -490,7 +514,8 @@ class Play:
 
     def _half_a_copy(self, node: Node) -> None:
         """A pack that another program has copied in part when a node looks."""
-        packs = sorted(self.world.target.rglob("*.pack"))
+        folder = self.world.target.folder
+        packs = sorted(folder.rglob("*.pack")) if folder is not None else []
         if not packs:
             self._sync(node)
             return

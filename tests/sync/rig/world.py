@@ -19,12 +19,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
+
+if TYPE_CHECKING:
+    from tests.sync.rig.targets import RigTarget
 
 OWNERS = {"laptop": "ana", "desktop": "ana", "ben": "ben", "cleo": "cleo", "dan": "dan"}
 _EVENTS = frozenset(
@@ -120,19 +123,14 @@ class Kill(Struct, frozen=True):
 class World:
     """`folder` holds the remote, the target and the nodes."""
 
-    def __init__(self, folder: Path, transport: str, dice: random.Random) -> None:
-        self.folder, self.transport, self.dice = folder, transport, dice
-        self.target = folder / "stick"
-        self.remote = folder / "shop.git"
+    def __init__(self, folder: Path, target: RigTarget, dice: random.Random) -> None:
+        self.folder, self.target, self.dice = folder, target, dice
+        self.remote = folder / "served" / "shop.git"
+        self.path = os.environ["PATH"]
         self.nodes = {name: Node(name, folder / "nodes" / name) for name in OWNERS}
         self._number = 0
 
-    @property
-    def words_of_target(self) -> tuple[str, ...]:
-        return ("git",) if self.transport == "git" else (str(self.target),)
-
     def build(self) -> None:
-        self.target.mkdir(parents=True)
         subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(self.remote)], check=True)
         for node in self.nodes.values():
             (node.home / ".holdfast").mkdir(parents=True, mode=0o700)
@@ -141,15 +139,24 @@ class World:
                 f"[user]\n  name = {node.person.title()}\n  email = {node.person}@example.org\n",
                 encoding="utf-8",
             )
-        first = self.nodes["cleo"]
-        self.git(first, "clone", "-q", str(self.remote), str(first.repo), cwd=self.folder)
+        first, line = self.nodes["cleo"], self.target.line
+        by_git = line is not None and self.target.words(first) == "git"
+        url = f"git://127.0.0.1:{line.port}/shop.git" if by_git and line else str(self.remote)
+        self.git(first, "clone", "-q", url, str(first.repo), cwd=self.folder)
         (first.repo / "readme.md").write_text("# shop\n", encoding="utf-8")
         self.git(first, "add", "readme.md")
         self.git(first, "commit", "-q", "-m", "start")
         self.git(first, "push", "-q", "origin", "HEAD:main")
         for node in self.nodes.values():
             if node is not first:
-                self.git(node, "clone", "-q", str(self.remote), str(node.repo), cwd=self.folder)
+                self.git(node, "clone", "-q", url, str(node.repo), cwd=self.folder)
+        self.target.prepare(self)
+        os.environ["PATH"] = self.path
+
+    def heal(self) -> None:
+        """The line does what it is told to from here on."""
+        if self.target.line is not None:
+            self.target.line.set()
 
     def git(self, node: Node, *words: str, cwd: Path | None = None) -> None:
         subprocess.run(["git", *words], cwd=cwd or node.repo, env={**os.environ, **node.env}, check=True)
@@ -173,7 +180,7 @@ class World:
         return running
 
     def finish(self, running: Running) -> Done:
-        return running.end()
+        return running.end(may_hang=self.target.line is not None)
 
 
 class Running:
@@ -216,7 +223,8 @@ class Running:
             (self._said / name).write_text(text, encoding="utf-8", errors="replace")
         return code
 
-    def end(self) -> Done:
+    def end(self, *, may_hang: bool = False) -> Done:
+        """`may_hang`: a line that repeats bytes may leave both sides waiting, until a person ends it."""
         if self._kill is not None and self._kill.after_s:
             time.sleep(self._kill.after_s)
             os.kill(self._process, signal.SIGKILL)
@@ -227,6 +235,9 @@ class Running:
                 break
             if time.monotonic() > end:
                 os.kill(self._process, signal.SIGKILL)
+                if may_hang:
+                    end += _MOST_S
+                    continue
                 raise AssertionError(f"holdfast {' '.join(self._words)} did not end in {_MOST_S:g} s")
             time.sleep(0.002)
         texts = {
@@ -281,9 +292,18 @@ def _also_counted(name: str, passed: Callable[[], None]) -> None:
 @contextmanager
 def world(folder: Path, transport: str, dice: random.Random) -> Iterator[World]:
     """A world that is removed if nothing went wrong in it."""
-    built = World(folder, transport, dice)
-    built.build()
-    yield built
+    from tests.sync.rig.targets import target_of
+
+    folder.mkdir(parents=True)
+    (folder / "served").mkdir()
+    path = os.environ["PATH"]
+    try:
+        with target_of(transport, folder) as target:
+            built = World(folder, target, dice)
+            built.build()
+            yield built
+    finally:
+        os.environ["PATH"] = path
     shutil.rmtree(folder, ignore_errors=True)
 
 
