@@ -117,6 +117,17 @@ def test_a_reworded_statement_stays_shared(machines: Machines, pair: tuple[Perso
     assert shared(ben) == {}
 
 
+def test_a_statement_that_is_reworded_before_the_first_sync_is_shared_in_its_new_words(
+    machines: Machines, pair: tuple[Person, Person]
+) -> None:
+    ana, ben = pair
+    ana("fact", "add", "The exporter listens on port 8080", "--evidence", "*:8080")
+    ana("team", "share", ana.json("fact")[0]["id"])
+    ana.edit(ana.shop / "reference.md", "The exporter listens", "The new exporter listens")
+    machines.settle(*pair)
+    assert shared(ben) == {"The new exporter listens on port 8080": "Ana"}
+
+
 def test_what_is_made_private_on_another_of_ones_machines_is_taken_back(machines: Machines) -> None:
     ana, ben = machines.team("Ana", "Ben")
     desktop = machines.person("Ana", machine="desktop", like=ana)

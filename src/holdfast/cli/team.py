@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.core.errors import UsageError
 from holdfast.guard.hidden_text import visible
 from holdfast.store.project import Project
-from holdfast.sync import service, team_items
+from holdfast.sync import service
 from holdfast.sync.keys import fingerprint
 from holdfast.sync.roster import ROLES, roster_of
 from holdfast.sync.service import TeamView
@@ -183,7 +183,7 @@ def _choose(options: Namespace, machine: Machine, *, share: bool) -> None:
         raise UsageError("you may only read in this team", fix="Ask an owner for an invitation as a member")
     if share and all(member.author != view.own for member in view.members):
         raise UsageError("you are not in the team", fix="holdfast team join CODE")
-    chosen = team_items.choose(machine, project, options.ids, share=share)
+    chosen = service.choose(machine, project, options.ids, share=share)
     ids = ", ".join(item.id for item in chosen)
     readers = ", ".join(_shown(member.name) for member in view.members if member.author != view.own)
     shared = f"shared with the next sync, readable for {readers or 'nobody yet'}"

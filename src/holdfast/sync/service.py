@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 
 from msgspec import Struct
@@ -17,7 +17,7 @@ from holdfast.store.project import Project
 from holdfast.store.sync_journal import NAME as JOURNAL
 from holdfast.store.sync_journal import Row, SyncJournal
 from holdfast.sync import team_items
-from holdfast.sync.collect import Author, families
+from holdfast.sync.collect import Author, Collector, families
 from holdfast.sync.intake import row_of
 from holdfast.sync.items import Place
 from holdfast.sync.keys import Keys, fingerprint
@@ -44,7 +44,7 @@ from holdfast.sync.settings import (
     read_settings,
 )
 from holdfast.sync.targets import open_transport
-from holdfast.sync.team_items import Shared
+from holdfast.sync.team_items import Shared, TeamItem
 
 _DAY_S = 86_400.0
 _LOCK_S = 120.0
@@ -251,6 +251,25 @@ def settle(machine: Machine, project: Project, wanted: str) -> Conflict:
         if conflict.key.startswith("team/") and not conflict.replaced:
             journal.show(conflict.key, essence(kept.entry.body), signed.id)
     return conflict
+
+
+def choose(machine: Machine, project: Project, wanted: Iterable[str], *, share: bool) -> list[TeamItem]:
+    """Shares items with the team from the next sync on, or takes them back.
+
+    What is shared is noted at once, so that it stays shared if a person rewords it before that sync.
+    """
+    chosen = team_items.choose(machine, project, wanted, share=share)
+    settings = read_settings(project)
+    if share and settings.project:
+        with (
+            files.lock(project.lock("capture"), timeout=_LOCK_S),
+            journal_of(project, change=True) as journal,
+        ):
+            assert journal is not None
+            author = Author(machine, Keys(machine), settings.project)
+            Collector(machine, project, journal, author).run()
+            author.keep()
+    return chosen
 
 
 # --- the team ----------------------------------------------------------------------------------------------
