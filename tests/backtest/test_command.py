@@ -75,7 +75,7 @@ def test_one_session_and_a_transcript_that_is_no_more(repo: Path, home: Path, ho
     history.session(0, "Look around").read("a.py").save()
     said = holdfast("backtest", check=0).stdout
     assert said.startswith("In your only session memory would have said nothing.")
-    assert "With one session there is nothing that could have been known before it." in said
+    assert "A single session has nothing before it that memory could have known." in said
     (path,) = history.folder.glob("*.jsonl")
     path.unlink()
     assert (

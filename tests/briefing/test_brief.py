@@ -138,10 +138,10 @@ def test_as_json_each_line_has_its_source_and_status(decided: Decided, holdfast:
 
 def test_options_of_hits_and_of_briefs_do_not_mix(decided: Decided, holdfast: Holdfast) -> None:
     assert (
-        "--kind does not go with --brief"
+        "--kind cannot be combined with --brief"
         in holdfast("search", "--brief", "x", "--kind", "fact", check=2).stderr
     )
-    assert "--budget goes with --brief" in holdfast("search", "spooler", "--budget", "300", check=2).stderr
+    assert "--budget needs --brief" in holdfast("search", "spooler", "--budget", "300", check=2).stderr
     assert (
         "--budget must be 100 or more" in holdfast("search", "--brief", "x", "--budget", "5", check=2).stderr
     )

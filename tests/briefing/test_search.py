@@ -109,7 +109,7 @@ def test_a_project_of_the_repository_has_its_state_and_what_holds_for_all(
     assert holdfast("search", "what is next", "--kind", "state", *asked, check=0).json()
     assert holdfast("search", "zeppelins", *asked, check=0).json()
     missing = holdfast("search", "zeppelins", "--project", "nosuch", check=0)
-    assert "No project here is called nosuch" in missing.stderr and not missing.stdout
+    assert "No project is called nosuch" in missing.stderr and not missing.stdout
 
 
 @pytest.mark.promise("R2")
@@ -250,7 +250,7 @@ def test_a_search_that_nothing_fits_says_so_and_shows_the_nearest_when_asked(
 ) -> None:
     asked = "which database has bird songs of the rain forest"
     nothing = holdfast("search", asked, check=0)
-    assert nothing.stdout == "" and "Nothing here fits that. --all shows the nearest." in nothing.stderr
+    assert nothing.stdout == "" and "Nothing matches. --all shows the nearest." in nothing.stderr
     assert holdfast("search", asked, "--json", check=0).json() == []
     nearest = holdfast("search", asked, "--all", check=0)
     assert "5433" in nearest.stdout and "Nothing here is clearly about that" in nearest.stderr

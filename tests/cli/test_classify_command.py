@@ -34,4 +34,4 @@ def test_no_prompt_is_a_wrong_call(tmp_path: Path) -> None:
     for words, stdin in ((("  ",), b""), (("-",), b"\n")):
         done = holdfast(tmp_path, *words, stdin=stdin)
         assert done.returncode == 2
-        assert done.stderr.startswith(b"holdfast: there is no prompt.")
+        assert done.stderr.startswith(b"holdfast: no prompt given.")

@@ -89,7 +89,7 @@ def test_one_source_is_shown_in_full(known: Path, holdfast: Holdfast) -> None:
     quick = holdfast("context", "--source", "core/instructions", check=0).stdout
     assert quick == shown
     nothing = holdfast("context", "--source", "memory/codex", check=0)
-    assert (nothing.stdout, nothing.stderr) == ("", "memory/codex has nothing to say here.\n")
+    assert (nothing.stdout, nothing.stderr) == ("", "memory/codex has nothing to show here.\n")
     unknown = holdfast("context", "--source", "core/gti", check=2)
     assert "core/git" in unknown.stderr
 

@@ -258,7 +258,7 @@ def test_a_missing_price_is_unknown_and_named(home: Path, holdfast: Holdfast) ->
     costs = {row["model"]: row["cost_usd"] for row in rows(holdfast, "--by", "model")}
     assert costs["nobodys-model-9"] is None and costs["claude-opus-4-5"]
     answer = holdfast("cost", check=0).stdout
-    assert "≥ $0.01" in answer and "Price unknown, not in the sums: nobodys-model-9." in answer
+    assert "≥ $0.01" in answer and "Price unknown, not included: nobodys-model-9." in answer
 
 
 def test_dated_and_undated_ids_are_one_model(home: Path, holdfast: Holdfast) -> None:
@@ -316,7 +316,7 @@ def test_the_running_block_has_a_rate_and_a_projection(
     answer = holdfast("cost", "--by", "block", check=0).stdout
     assert (
         "Running block of claude-code: since 09:00, 3h 0min left until 14:00. $0.02 so far, $0.02 an hour; "
-        "$0.10 at its end if you go on like this." in answer
+        "$0.10 by its end at this rate." in answer
     )
 
 

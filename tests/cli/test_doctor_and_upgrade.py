@@ -25,7 +25,7 @@ def memory_of(home: Path) -> Path:
 def test_a_sound_project_and_an_untouched_one_are_both_fine(holdfast: Holdfast) -> None:
     assert "no ledger yet" in holdfast("doctor", check=0).stdout
     holdfast("import", DEMO, check=0)
-    assert "Everything is sound." in holdfast("doctor", check=0).stdout
+    assert "Everything is in order." in holdfast("doctor", check=0).stdout
     assert holdfast("doctor", "--json", check=0).json()["ok"] is True
 
 

@@ -56,7 +56,7 @@ def test_an_option_that_is_not_there_is_not_the_usage_of_status(holdfast: Holdfa
 
 def test_what_is_missing_is_said_with_what_it_is_for(holdfast: Holdfast) -> None:
     refused = holdfast("completion", check=2).stderr
-    assert "SHELL is missing: the shell that you use: bash, zsh, fish, powershell" in refused
+    assert "SHELL is missing: your shell: bash, zsh, fish, powershell" in refused
     assert "required" not in refused
     assert "QUERY is missing: words, a question, an id, an error" in holdfast("search", check=2).stderr
     assert "SESSION is missing: the session id" in holdfast("ledger", "show", check=2).stderr
@@ -126,7 +126,7 @@ def test_a_small_chance_is_said_in_words_and_kept_as_a_number_in_json(holdfast: 
 def test_a_search_for_nonsense_says_that_nothing_fits(holdfast: Holdfast) -> None:
     holdfast("fact", "add", "staging listens on port 5433", "--evidence", "psql -p 5433 answered", check=0)
     nothing = holdfast("search", "xqzv blorp", check=0)
-    assert nothing.stdout == "" and "Nothing here fits that. --all shows the nearest." in nothing.stderr
+    assert nothing.stdout == "" and "Nothing matches. --all shows the nearest." in nothing.stderr
     assert holdfast("search", "xqzv blorp", "--json", check=0).json() == []
     assert "5433" in holdfast("search", "xqzv blorp", "--all", check=0).stdout
     assert "5433" in holdfast("search", "staging", check=0).stdout
@@ -167,7 +167,7 @@ def test_a_damaged_index_is_made_anew_and_nobody_hears_of_it(holdfast: Holdfast,
 
 def test_commands_that_have_nothing_to_do_say_so(holdfast: Holdfast, repo: Path) -> None:
     assert "Nothing is remembered here yet" in holdfast("search", "staging", check=0).stderr
-    assert holdfast("know", check=0).stdout == "There are no files here to learn from.\n"
+    assert holdfast("know", check=0).stdout == "No files here to learn from.\n"
     assert holdfast("init", "--dry-run", "--no-wire", check=0).stdout.startswith("Nothing new to read")
     assert holdfast("uninstall", "--all", "--dry-run", check=0).stdout.startswith("Nothing would change")
     assert not (repo / ".holdfast").exists()
@@ -176,7 +176,7 @@ def test_commands_that_have_nothing_to_do_say_so(holdfast: Holdfast, repo: Path)
 def test_a_ledger_that_was_never_committed_leaves_nothing_to_commit(holdfast: Holdfast, repo: Path) -> None:
     holdfast("ledger", "add", "--goal", "fix the login", check=0)
     holdfast("ledger", "share", check=0)
-    assert holdfast("ledger", "share", "--undo", check=0).stdout == "The ledger is yours alone again.\n"
+    assert holdfast("ledger", "share", "--undo", check=0).stdout == "The ledger is private again.\n"
     holdfast("ledger", "share", check=0)
     subprocess.run(["git", "commit", "--quiet", "-m", "share"], cwd=repo, check=True)
     assert "Commit the removal" in holdfast("ledger", "share", "--undo", check=0).stdout
@@ -190,7 +190,7 @@ def test_an_interrupt_while_modules_load_is_no_traceback(
 
     monkeypatch.setattr("holdfast.cli.main._main", interrupted)
     assert main(["ledger"]) == 130
-    assert capsys.readouterr().err == "holdfast: interrupted before anything was done.\n"
+    assert capsys.readouterr().err == "holdfast: interrupted; nothing was done.\n"
 
 
 def test_half_of_a_goal_in_a_log_is_no_likeness(holdfast: Holdfast) -> None:
@@ -203,7 +203,7 @@ def test_what_would_be_undone_is_shown_and_asked_for(holdfast: Holdfast, repo: P
     before = store.current_file.read_bytes()
     refused = holdfast("undo", check=2)
     assert "Would take back: capture alpha" in refused.stdout and "current.md" in refused.stdout
-    assert "no terminal, so nobody can be asked. Say --yes to go ahead" in refused.stderr
+    assert "no terminal: cannot ask. Add --yes to go ahead" in refused.stderr
     assert store.current_file.read_bytes() == before
 
 

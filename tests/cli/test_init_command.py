@@ -44,7 +44,7 @@ def test_one_command_reads_looks_wires_and_shows_what_the_next_session_is_told(
     assert "shop is set up." in done.stdout
     (sessions,) = [line.split() for line in done.stdout.splitlines() if line.startswith("  sessions")]
     assert sessions[1:4] == ["10", "(10", "new,"]
-    assert "The next session here is told:" in done.stdout
+    assert "The next session here will see:" in done.stdout
     assert "uninstall --all" in done.stdout
     assert "In your last 10 sessions memory would have spoken in " in done.stdout
     payload = {"session_id": "s-1", "cwd": str(worked_with), "source": "startup", "transcript_path": ""}

@@ -293,7 +293,7 @@ def test_rows_are_exported_to_a_pipe_or_a_file(holdfast: Holdfast, repo: Path, t
     board = holdfast("ledger", "export", "--format", "grafana", check=0).json()
     assert board["panels"] and board["title"]
     missing = holdfast("ledger", "export", "-o", tmp_path / "no" / "where.csv", check=2)
-    assert "there is no such folder. Make it first." in missing.stderr and not (tmp_path / "no").exists()
+    assert "there is no such folder. Create it first." in missing.stderr and not (tmp_path / "no").exists()
 
 
 def test_without_duckdb_parquet_says_what_to_install(repo: Path, tmp_path: Path, home: Path) -> None:
@@ -322,7 +322,7 @@ def test_a_recommendation_in_a_sentence_with_what_it_rests_on(holdfast: Holdfast
     text = holdfast("recommend", goal, check=0).stdout
     assert text.startswith(f"Recommendation: {CLAUDE} (higher cost, lower risk, against {GPT}): fails ")
     assert "14 judged sessions, 2 more without a known model or result" in text
-    assert "Rests on, among others" in text and "payment processing" in text
+    assert "Based on, among others" in text and "payment processing" in text
     told = holdfast("recommend", goal, "--json", check=0).json()
     assert told["model"] == CLAUDE and told["better_than"] == [GPT] and told["not_told_apart"] == []
     assert told["candidates"][0]["sessions"] == 8 and told["like"][0]["why"].startswith("shares payment")

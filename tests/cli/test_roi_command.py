@@ -93,7 +93,7 @@ def test_every_figure_says_how_it_was_counted(holdfast: Holdfast, sessions: Path
         assert figure["formula"] in text, "the report says each formula"
         assert figure["formula"] not in short, "and only when it is asked"
     assert 2 * len(short.splitlines()) < 1.4 * len(text.splitlines())
-    assert short.splitlines()[-1] == "holdfast ledger roi --how says below each figure how it was counted."
+    assert short.splitlines()[-1] == "holdfast ledger roi --how explains how each figure was counted."
 
 
 def every_figure(value: Any) -> list[dict[str, Any]]:

@@ -287,7 +287,7 @@ def test_a_union_merge_of_clones_that_were_upgraded_apart_keeps_every_row(
         person("ledger", "add", "--session", name, "--outcome", "done")
         person("ledger", "add", "--session", SESSION, "--outcome", "done", "--goal", name)
     exchange(ada, bob)
-    assert ada("doctor").stdout.endswith("Everything is sound.\n")
+    assert ada("doctor").stdout.endswith("Everything is in order.\n")
     shown = ada("ledger", "list", "--json").json()
     assert {row["session"] for row in shown} == {"shared", "of-ada", "of-bob", SESSION}
     theirs = bob("ledger", "list", "--json").json()

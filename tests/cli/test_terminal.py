@@ -168,7 +168,7 @@ def test_agents_that_are_not_here_are_named_in_one_line(holdfast: Holdfast, home
     (home / ".claude" / "projects").mkdir(parents=True)
     screen, _ = on_terminal(["agents"], repo, 80)
     assert screen[0].startswith("Agent") and screen[2].startswith("claude-code")
-    assert "Not found on this machine: Codex CLI" in "\n".join(screen)
+    assert "Not on this machine: Codex CLI" in "\n".join(screen)
 
 
 def test_status_says_what_a_person_can_do_next(holdfast: Holdfast, repo: Path) -> None:

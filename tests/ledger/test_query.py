@@ -207,7 +207,7 @@ def test_a_folder_takes_whole_ledgers_as_parquet(
     holdfast: Holdfast, repo: Path, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     refused = holdfast("ledger", "export", "--out", tmp_path / "fleet", *arguments, check=2)
-    assert "--out takes whole ledgers as Parquet" in refused.stderr and not (tmp_path / "fleet").exists()
+    assert "--out exports whole ledgers as Parquet" in refused.stderr and not (tmp_path / "fleet").exists()
 
 
 def test_values_of_every_type_are_shown(holdfast: Holdfast, repo: Path) -> None:

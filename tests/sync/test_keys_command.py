@@ -14,7 +14,7 @@ pytestmark = pytest.mark.promise("T5")
 
 def test_there_is_no_key_before_the_first_sync(machines: Machines) -> None:
     ana = machines.person("Ana")
-    assert ana("keys").stdout == "There is no key yet. The first sync makes one.\n"
+    assert ana("keys").stdout == "No key yet. The first sync makes one.\n"
     assert ana.json("keys")["author"] is None
     ana.decide("Keep the shop small")
     ana.sync(machines.target, "--yes")
@@ -35,7 +35,7 @@ def test_an_exported_key_is_sealed_and_for_its_user_alone(machines: Machines, tm
     assert "AGE-SECRET-KEY" in secret
     assert b"AGE-SECRET-KEY" not in file.read_bytes()
     line = ana.refused("keys", "export", file)
-    assert "there is a file already" in line
+    assert "the file already exists" in line
 
 
 def test_a_wrong_passphrase_is_one_line(machines: Machines, tmp_path: Path) -> None:

@@ -11,13 +11,13 @@ from holdfast.terminal.options import Machine, Namespace, Verb, flag, of_verb
 from holdfast.terminal.output import Column, place, table_of
 from holdfast.views.ledger import day
 
-DESCRIPTION = """Shows which agents are on this machine, how many sessions each recorded, and whether holdfast is wired
-into it. `install` and `uninstall` change an agent's own configuration, `plugin` makes a plugin in its place, `on` and
-`off` switch hooks in this directory."""
+DESCRIPTION = """Lists the agents on this machine, how many sessions each recorded, and whether holdfast is
+connected to it. `install` and `uninstall` change an agent's own configuration, `plugin` makes a plugin instead,
+`on` and `off` switch hooks in this directory."""
 EXAMPLES = """examples:
   holdfast agents
-  holdfast agents install --dry-run          what wiring every agent here would change
-  holdfast agents off --inject               sessions here are remembered, and told nothing
+  holdfast agents install --dry-run          what connecting every agent here would change
+  holdfast agents off --inject               sessions here are recorded, and see nothing
 """
 _KNOWN = {
     "run": "its client, run",
@@ -56,7 +56,7 @@ def _show(seen: Sequence[AgentSeen]) -> None:
         output.show(table)
         output.line()
     if absent := [agent.title for agent in seen if not agent.found and agent.agent != "generic"]:
-        output.line(f"Not found on this machine: {', '.join(absent)}.")
+        output.line(f"Not on this machine: {', '.join(absent)}.")
 
 
 def _hooks(agent: AgentSeen) -> str:

@@ -12,9 +12,9 @@ from holdfast.terminal.options import Machine, Namespace, flag
 from holdfast.views.memory import named
 
 EXIT_WITH_ALERTS = 3
-DESCRIPTION = f"""Says which sessions, running ones and those of the last week, cost or took more than nine of ten of
-their like, and whether the budget of the day or month is used up (`budget_day`, `budget_month` in the personal
-configuration). Exits with {EXIT_WITH_ALERTS} when there is something to say, with 0 when not."""
+DESCRIPTION = f"""Reports sessions, running ones and those of the last week, that cost or took more than 90% of
+similar ones, and budgets that are used up (`budget_day`, `budget_month` in the personal configuration). Exits with
+{EXIT_WITH_ALERTS} if there is something to report, else with 0."""
 EXAMPLES = """examples:
   holdfast ledger alerts || notify-send "holdfast" "look at what this costs"
   holdfast ledger alerts --json"""

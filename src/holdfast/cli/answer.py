@@ -10,20 +10,19 @@ from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import flat
 from holdfast.views import memory as views
 
-DESCRIPTION = """Closes a question, named by its id (or the beginning of it) or by its words. Asked again, in any
-session, it is answered from the record. Another answer than before counts from now on, and the earlier one is shown.
-`holdfast questions` lists them."""
+DESCRIPTION = """Answers a question, given by its id or its words. From then on, memory answers it. A new answer
+replaces the earlier one, which is shown. `holdfast questions` lists questions."""
 EXAMPLES = """examples:
   holdfast note answer Q-k3 "eu-west-1"
   holdfast note answer "Which region do we deploy to?" "eu-west-1"
-  holdfast note answer Q-k3 --close             it needs no answer any more, and is not asked again
+  holdfast note answer Q-k3 --close             it no longer needs an answer
 """
 
 
 OPTIONS = (
     option("question", metavar="ID|TEXT", help="the question's id, or the question itself"),
     option("answer", nargs="?", metavar="ANSWER", help="the answer"),
-    flag("--close", "in the place of an answer: close an open question that needs none; takes its id"),
+    flag("--close", "instead of an answer: close a question that needs none (by its id)"),
     option(
         "--by", choices=("user", "agent"), default="", help="who answers (default: who runs this command)"
     ),
@@ -63,7 +62,7 @@ def _show(closed: app.ClosedQuestion) -> None:
     status = {
         "answered": f"answered: {text} → {answered}",
         "recorded": f"recorded with its answer: {text} → {answered}",
-        "unchanged": f"was answered so already: {answered}",
+        "unchanged": f"already answered so: {answered}",
     }
     output.line(f"{question.id} {status[closed.status]}")
     if before is not None:

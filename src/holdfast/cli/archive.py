@@ -6,17 +6,18 @@ from holdfast.briefing.history import archive
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, at_least_one, flag, option
 
-DESCRIPTION = """Moves the oldest sessions of this project's log to archive/<year-month>.md once the log is longer
-than --longest lines, until it has three fifths of that. Nothing is rewritten, and archived sessions are read and
-searched as before. It happens by itself whenever a session is logged."""
+DESCRIPTION = """Moves the oldest sessions of a long log to archive/<year-month>.md. Nothing is rewritten, and
+archived sessions are read and searched as before. This happens by itself whenever a session is logged."""
 EXAMPLES = """examples:
   holdfast archive --dry-run
   holdfast archive --longest 200    move the oldest sessions until the log has 200 lines
 """
 
 OPTIONS = (
-    option("--longest", type=at_least_one, metavar="N", help="lines that the log may have (default: 500)"),
-    flag("--dry-run", "only say what would be moved"),
+    option(
+        "--longest", type=at_least_one, metavar="N", help="how long the log may be, in lines (default: 500)"
+    ),
+    flag("--dry-run", "show what would be moved"),
     flag("--json", "what was moved as JSON"),
 )
 

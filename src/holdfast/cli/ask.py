@@ -12,11 +12,9 @@ from holdfast.terminal.options import SUPPRESS, Machine, Namespace, count, flag,
 from holdfast.terminal.output import flat
 from holdfast.views import memory as views
 
-DESCRIPTION = """Answers from the record: a question that was answered before, in these or in other words, else a
-decision or a fact that says it. What is near and may not be the answer is offered as "perhaps". Where there is no
-answer, you see the few lines of memory that fit, as holdfast recall tells them; so a task may be asked as well as a
-question. Asking writes nothing; with --keep a question without an answer stays open in this project, to be answered
-with holdfast note answer."""
+DESCRIPTION = """Answers from the record: a question answered before, a decision, or a fact. A near match is offered
+as "perhaps". If there is no answer, you see the few lines that fit. Asking writes nothing; --keep keeps an
+unanswered question open until holdfast note answer."""
 EXAMPLES = """examples:
   holdfast ask "Which region do we deploy to?"
   holdfast ask "fix the flaky refresh test"
@@ -26,7 +24,7 @@ EXAMPLES = """examples:
 
 
 OPTIONS = (
-    option("text", nargs="+", metavar="TEXT", help="a question, or what is to be done"),
+    option("text", nargs="+", metavar="TEXT", help="a question or a task"),
     flag("--keep", "keep a question without an answer open"),
     flag("--no-record", SUPPRESS),  # of before 1.0: only the answer, not even the derived index is written
     option(
@@ -34,16 +32,16 @@ OPTIONS = (
         type=count,
         default=BUDGET,
         metavar="N",
-        help=f"tokens of lines at most (default: {BUDGET})",
+        help=f"at most N tokens of lines (default: {BUDGET})",
     ),
-    flag("--why", "also say why each line is there, and where it stands (as on a terminal)"),
+    flag("--why", "also show why each line is there, and its source (as on a terminal)"),
     flag("--json", "the reply as JSON"),
 )
 
 
 def run(options: Namespace, machine: Machine) -> None:
     if options.keep and options.no_record:
-        raise UsageError("--keep and --no-record exclude each other", fix="Leave one of them out")
+        raise UsageError("--keep and --no-record cannot be combined", fix="Leave one of them out")
     text = " ".join(options.text)
     reply = app.ask(machine, text, record=options.keep)
     if reply.status == "answered" and options.keep:
@@ -61,7 +59,7 @@ def run(options: Namespace, machine: Machine) -> None:
 def _show_all(options: Namespace, reply: Reply, lines: Briefing | None) -> None:
     known = lines is not None and bool(lines.lines)
     if known and reply.status == "open" and not reply.id and not reply.perhaps:
-        output.note("No answer on record. What fits:")
+        output.note("No answer in memory. What fits:")
     else:
         _show(reply)
     if lines is not None and known:
@@ -82,7 +80,7 @@ def _show(reply: Reply) -> None:
         )
     elif reply.status == "closed":
         output.line(
-            f"Asked before and closed by hand without an answer: {reply.id}{question_source}. Do not ask it again."
+            f"Asked before, and closed without an answer: {reply.id}{question_source}. Do not ask it again."
         )
     elif reply.id:
         output.line(
@@ -90,7 +88,7 @@ def _show(reply: Reply) -> None:
             f"holdfast note answer {reply.id} ANSWER closes it."
         )
     else:
-        output.line("No answer on record. --keep keeps the question open.")
+        output.line("No answer in memory. --keep keeps the question open.")
     for near in reply.perhaps:
         output.lines(
             f"  perhaps: {flat(near.text)}",

@@ -16,14 +16,14 @@ from holdfast.upkeep.audit import Audit, audit
 from holdfast.upkeep.audit_fixes import PlannedFix, apply_fixes, plan_fixes
 from holdfast.upkeep.finding import LEVELS, AuditFinding
 
-DESCRIPTION = """Looks through this project's memory and the files that agents read: CLAUDE.md, AGENTS.md, GEMINI.md,
-rules of Cursor, Copilot and others, your personal ones, and what Claude Code and Codex remember themselves. It finds
-secrets, planted instructions, contradictions, files that agents cut off, duplicates, and what is stale or never used.
-Each finding says where, what, why it matters and what to do. Secrets are never printed."""
+DESCRIPTION = """Checks this project's memory and the files agents read: CLAUDE.md, AGENTS.md, GEMINI.md, rules of
+Cursor, Copilot and others, your personal ones, and what Claude Code and Codex note for themselves. Finds secrets,
+planted instructions, contradictions, files that agents cut off, duplicates, and what is stale or unused. Secrets
+are never printed."""
 EXAMPLES = """examples:
-  holdfast audit               everything, the worst first; exit code 1 if something needs you
+  holdfast audit               everything, worst first; exit code 1 if there is a problem
   holdfast audit --json        the same for scripts
-  holdfast audit --fix         show the diff of what can be mended, ask for each file, and keep a backup
+  holdfast audit --fix         show what can be fixed as a diff, ask for each file, keep a backup
 """
 
 TITLES = {
@@ -77,11 +77,11 @@ def _fix(options: Namespace, machine: Machine, project: Project, result: Audit) 
         )
         return 1 if after.problems else 0
     if not planned:
-        output.line("There is nothing that can be fixed without you.")
+        output.line("Nothing here can be fixed automatically.")
     if backup is not None:
         output.line(f"Changed {output.counted(len(chosen), 'file')}. Backup: {output.place(backup)}")
         if any(plan.secrets for plan in chosen):
-            output.line("The backup holds the secrets: delete it when you have rotated them.")
+            output.line("The backup contains the secrets: delete it once you have rotated them.")
     output.line(_total(after))
     return 1 if after.problems else 0
 
@@ -145,5 +145,5 @@ def _total(result: Audit) -> str:
         return f"Nothing to report in {files}."
     problems = output.counted(result.problems, "problem")
     fixable = sum(finding.fixable for finding in result.findings)
-    mend = f" holdfast audit --fix can mend {fixable} of them." if fixable else ""
+    mend = f" holdfast audit --fix can fix {fixable} of them." if fixable else ""
     return f"{problems}, {output.counted(notes, 'note')} in {files}.{mend}"

@@ -17,12 +17,12 @@ from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import Column, table_of
 from holdfast.terminal.progress import progress_bar
 
-DESCRIPTION = """Runs memory through the past of this repository: for each session that your agents recorded here, what
-holdfast would have told it, knowing only what had ended before, and what of that the session then needed. Nothing has
-to be set up, and nothing is written to the repository; the last result is kept in ~/.holdfast/cache."""
+DESCRIPTION = """Replays this repository's past: for each recorded session, what memory would have shown it from
+what had ended before, and what the session then needed. Needs no setup and writes nothing to the repository; the
+last result is kept in ~/.holdfast/cache."""
 EXAMPLES = """examples:
-  holdfast backtest                   the figures, and what they are compared with
-  holdfast backtest --session last    one session as it would have been
+  holdfast backtest                   the figures, with their controls
+  holdfast backtest --session last    one session, line by line
   holdfast backtest --html > proof.html
   holdfast backtest ~/old-sessions    transcripts from elsewhere
   holdfast backtest --ab tasks.toml --dry-run   what paired tasks in a real client would cost"""
@@ -30,23 +30,23 @@ MOST_WRONG = 20
 
 OPTIONS = (
     option(
-        "paths", nargs="*", type=Path, metavar="PATH", help="transcripts to read in place of this project's"
+        "paths", nargs="*", type=Path, metavar="PATH", help="transcripts to read instead of this project's"
     ),
     option("--session", metavar="ID", help="one session: its id, the beginning of it, its number, or `last`"),
     option(
         "--control",
         type=Path,
         metavar="PATH",
-        help="the repository, or transcripts, whose memory is the control",
+        help="the repository or transcripts to use as the control",
     ),
     option(
         "--ab",
         metavar="TASKS",
-        help="run paired tasks with memory and without, in a real client (docs/ab.md)",
+        help="run paired tasks in a real client, with memory and without (docs/ab.md)",
     ),
-    flag("--dry-run", "with --ab: only say what it would do and cost"),
+    flag("--dry-run", "with --ab: show what it would do and cost"),
     flag("--yes", "with --ab: do not ask"),
-    flag("--again", "even if nothing has changed since the last time"),
+    flag("--again", "measure again, even if nothing has changed"),
     flag("--html", "as one HTML page without scripts", group="form"),
     option("--json", action="store_true", group="form", help="all figures, and each session with its lines"),
 )
@@ -157,12 +157,12 @@ def _show(report: BacktestReport, seconds: float | None) -> None:
 def _notes(report: BacktestReport) -> list[str]:
     notes = []
     if report.sessions == 1:
-        notes.append("With one session there is nothing that could have been known before it.")
+        notes.append("A single session has nothing before it that memory could have known.")
     if report.undated:
         notes.append(f"Left out: {output.counted(report.undated, 'session')} without a date.")
     if report.replaced_later:
         notes.append(
-            f"{output.counted(report.replaced_later, 'statement')} told were true then, and replaced later."
+            f"{output.counted(report.replaced_later, 'statement')} shown were true then and replaced later."
         )
     return notes
 
@@ -228,7 +228,7 @@ def _show_session(one: TestedSession) -> None:
 
     output.heading(name_of(one))
     output.line(
-        f"{one.agent}; memory knew {counted(one.past, 'session')} and would have told {counted(one.tokens, 'token')}."
+        f"{one.agent}; memory knew {counted(one.past, 'session')} and would have shown {counted(one.tokens, 'token')}."
     )
     when = ""
     for line in one.lines:

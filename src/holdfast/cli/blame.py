@@ -18,18 +18,18 @@ from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import counted, cut, flat, text_width
 from holdfast.views.ledger import day
 
-DESCRIPTION = """Shows for each span of a file which recorded session wrote it, what you had asked for, the decision
-behind it and the commit. What sessions edited is matched to git's history: by content, file and time. Lines whose
-session is not shown by a recorded edit are `unknown`."""
+DESCRIPTION = """Shows which session wrote the lines of a file, what you had asked for, the decision behind it, and
+the commit. Recorded edits are matched to git history by content, file and time. Lines without a matching edit are
+`unknown`."""
 EXAMPLES = """examples:
   holdfast blame src/rate.py              the whole file
   holdfast blame src/rate.py:42           one line
   holdfast blame src/rate.py:40-60        some lines
   holdfast blame src/rate.py --json       for programs
-  holdfast blame 'notes:3' --lines 1-9    a file whose name ends like a line number"""
+  holdfast blame 'notes:3' --lines 1-9    a file whose name looks like file:line"""
 OPTIONS = (
-    option("file", metavar="FILE[:LINE[-LINE]]", help="a file of this repository, and the lines of it"),
-    option("--lines", default="", metavar="LINE[-LINE]", help="the lines; FILE is then taken as it is"),
+    option("file", metavar="FILE[:LINE[-LINE]]", help="a file in this repository, and lines in it"),
+    option("--lines", default="", metavar="LINE[-LINE]", help="the lines; FILE is then taken literally"),
     flag("--json", "a JSON array of spans"),
 )
 _LONGEST_PROMPT = 200

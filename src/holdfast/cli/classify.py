@@ -9,10 +9,9 @@ from holdfast.extraction.classify import classified
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, option
 
-DESCRIPTION = """Tells what a prompt asks for, as the prompt hook takes it: code-gen (lessons and file pointers are
-told), exploration (file pointers), qa or other (nothing). Rules over words and shape, no model, nothing is stored;
-what cannot be told is other. With classifier = "extractor" in the personal configuration the extractor's model is asked
-here, and the rules where it fails; hooks always keep the rules."""
+DESCRIPTION = """Shows how the prompt hook classifies a prompt: code-gen (gets lessons and file pointers),
+exploration (file pointers), qa or other (nothing). It uses rules only and stores nothing. With classifier =
+"extractor" in the personal configuration, the extractor's model is asked here; hooks always use the rules."""
 EXAMPLES = """examples:
   holdfast classify "fix the flaky refresh test"
   holdfast classify "where is the token refreshed?" --json
@@ -32,7 +31,7 @@ def run(options: Namespace, machine: Machine) -> None:
         prompt = sys.stdin.buffer.read(MOST_BYTES).decode("utf-8", "replace")
     if not prompt.strip():
         raise UsageError(
-            "there is no prompt", fix='Give one: holdfast classify "fix the login", or - for standard input'
+            "no prompt given", fix='Give one: holdfast classify "fix the login", or - for standard input'
         )
     verdict = classified(machine, prompt, output.warn)
     output.answer(options, verdict, f"{verdict.kind}  {verdict.confidence:.2f}")

@@ -15,9 +15,7 @@ EXAMPLES = """examples:
 """
 
 
-OPTIONS = (
-    option("shell", choices=SHELLS, metavar="SHELL", help=f"the shell that you use: {', '.join(SHELLS)}"),
-)
+OPTIONS = (option("shell", choices=SHELLS, metavar="SHELL", help=f"your shell: {', '.join(SHELLS)}"),)
 
 
 def run(options: Namespace, machine: Machine) -> None:

@@ -14,24 +14,24 @@ from holdfast.knowledge.live_context import ContextLook, LiveContext, News
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, option
 
-DESCRIPTION = """Shows what holds in this directory now: date, environment, git, the instructions that agents are given
-by files, what is known of the repository, what agents noted for themselves. A line for each source; then
-what has changed since the last look. Nothing of it is told to agents by this command."""
+DESCRIPTION = """Shows what is true in this directory now, one line per source: date, environment, git, the
+instruction files agents read, what is known of the repository, agents' own notes. Then what changed since you last
+looked. Agents do not see this."""
 EXAMPLES = """examples:
-  holdfast context                             a line for each source
+  holdfast context                             one line per source
   holdfast context --source core/instructions  all of one of them
   holdfast context --watch                     and a line for each change as it comes, until Ctrl-C"""
 
 
 OPTIONS = (
-    flag("--watch", "stay, and show changes as they come"),
+    flag("--watch", "stay, and print changes as they happen"),
     option(
         "--source",
         default="",
         metavar="KEY",
-        help="all of one source, such as core/git; this look is not remembered",
+        help="everything from one source, such as core/git; not remembered as a look",
     ),
-    flag("--no-save", "do not remember this look: the next one shows the changes again"),
+    flag("--no-save", "do not count this as a look: the next one shows the same changes"),
     flag("--json", "as JSON; with --watch a line for each change"),
 )
 
@@ -79,7 +79,7 @@ def _show(look: ContextLook, only: str) -> None:
     if only in look.loaded.errors:
         output.warn(f"{only} {look.loaded.errors[only]}")
     elif not text:
-        output.note(f"{only} has nothing to say here.")
+        output.note(f"{only} has nothing to show here.")
 
 
 def _watch(context: LiveContext, machine: Machine, only: str, *, as_json: bool) -> None:

@@ -35,12 +35,12 @@ from holdfast.terminal.progress import progress_bar
 SHOWN = 20
 _TOTAL = "Total"
 TITLE = "API-equivalent, not your bill"
-DESCRIPTION = """Adds up what all agents used in all projects of this machine, at the list prices of the models' APIs. A
-subscription costs what it costs: this is not your bill. A day is your local day; a response counts on the day it was
-given, once, however many files repeat it. Only numbers are kept (~/.holdfast/cache/usage.db, which you can delete)."""
+DESCRIPTION = """Adds up what all agents on this machine used, at the API list prices of the models. With a
+subscription, your bill is different. Each response counts once, on its local day. Only numbers are stored, in
+~/.holdfast/cache/usage.db."""
 EXAMPLES = """examples:
   holdfast cost                       by day, with what is left of your budgets
-  holdfast cost --by block            5-hour blocks, and where the running one leads
+  holdfast cost --by block            5-hour blocks, with a projection for the current one
   holdfast cost --by project --since 30d
   holdfast cost --by month --json
 """
@@ -55,7 +55,7 @@ _TITLES = {
 }
 
 OPTIONS = (
-    option("--by", choices=BY, default="day", help="one line for each of these (default: day)"),
+    option("--by", choices=BY, default="day", help="group by this (default: day)"),
     since("usage"),
     *limit("lines", f"default: {SHOWN}"),
     option("--agent", help="only this agent's usage, e.g. claude-code"),
@@ -254,7 +254,7 @@ def _running(block: RunningBlock) -> str:
         return f"{text} {amount(round(block.tokens_per_minute))} tokens a minute; the cost is unknown."
     return (
         f"{text} {dollars(block.cost_usd)} so far, {dollars(block.usd_per_hour)} an hour; "
-        f"{dollars(block.projected_usd)} at its end if you go on like this."
+        f"{dollars(block.projected_usd)} by its end at this rate."
     )
 
 
@@ -268,6 +268,6 @@ def _budget(budget: Budget) -> str:
 def _say_what_is_missing(total: Spent) -> None:
     if total.unknown:
         models = ", ".join(sorted(total.unknown))
-        output.line(f"Price unknown, not in the sums: {models}.")
+        output.line(f"Price unknown, not included: {models}.")
     if total.gaps:
         output.line(f"≥: the usage is incomplete, so the true cost is higher ({in_words(total.gaps)}).")

@@ -10,29 +10,27 @@ from holdfast.terminal.options import SUPPRESS, Machine, Namespace, Verb, flag, 
 from holdfast.terminal.output import flat
 from holdfast.views import memory as views
 
-DESCRIPTION = """Keeps a decision with its reason in the register of reference.md, so that later sessions follow it and
-do not settle it again. The same decision in other words is kept once; one that contradicts an earlier decision is
-kept beside it, both are shown, and an open question asks which holds. Without TEXT the register is listed. ID is that
-of a decision of the register, or of one that a session made (holdfast log --decisions, holdfast search); the beginning
-of it will do. `holdfast undo` takes each change back."""
+DESCRIPTION = """Keeps a decision with its reason, so that later sessions follow it. The same decision in other
+words is kept once; if it contradicts an earlier one, both stay and an open question asks which holds. Without TEXT,
+lists your decisions. ID may also be a decision from a session (holdfast log --decisions)."""
 EXAMPLES = """examples:
   holdfast note decision "Use pnpm, not npm" --because "the lock file is pnpm's"
   holdfast note decision list --json
-  holdfast note decision change D-k3 "Use pnpm 9, not npm"      in better words; the id of a new text is a new one
-  holdfast note decision confirm D-k3                           what an agent decided: you agree
-  holdfast note decision retire D-k3                            it no longer holds, and no session brings it back
+  holdfast note decision change D-k3 "Use pnpm 9, not npm"      reworded; a new text gets a new id
+  holdfast note decision confirm D-k3                           you agree with what an agent decided
+  holdfast note decision retire D-k3                            it no longer holds; no session brings it back
 """
 
 _JSON = flag("--json", "the decision as JSON", default=SUPPRESS)
 _ID = option("id", metavar="ID", help="the decision's id, or the beginning of it")
 OPTIONS = (
-    flag("--list", "list the register (the default without a text)"),
-    *limit("decisions of the register, the newest", "default: all"),
-    flag("--json", "the decision, or the register, as JSON"),
+    flag("--list", "list your decisions (the default without a text)"),
+    *limit("decisions, the newest", "default: all"),
+    flag("--json", "the decision or decisions as JSON"),
 )
 DEFAULT_VERB = "add"
 VERBS = {
-    "list": Verb("the decisions of the register (the default)", of_verb(*OPTIONS)),
+    "list": Verb("list your decisions (the default)", of_verb(*OPTIONS)),
     "add": Verb(
         "keep a decision (a text without a verb does the same)",
         (
@@ -49,7 +47,7 @@ VERBS = {
         ),
     ),
     "change": Verb(
-        "put other words in the place of a decision",
+        "reword a decision",
         (
             _ID,
             option("text", metavar="TEXT", help="the decision as it should read"),
@@ -57,8 +55,8 @@ VERBS = {
             _JSON,
         ),
     ),
-    "confirm": Verb("agree to what an agent decided or proposed: it counts as yours", (_ID, _JSON)),
-    "retire": Verb("take a decision out that no longer holds; no session brings it back", (_ID, _JSON)),
+    "confirm": Verb("agree with what an agent decided or proposed", (_ID, _JSON)),
+    "retire": Verb("a decision no longer holds; no session brings it back", (_ID, _JSON)),
 }
 
 
@@ -80,7 +78,7 @@ def _show(decided: app.DecisionChange) -> None:
     decision = decided.decision
     why = f" (because {flat(decision.rationale)})" if decision.rationale else ""
     if decided.status == "merged":
-        status = f"was decided already{views.origin(decision.by, decision.at, decision.session)}"
+        status = f"already decided{views.origin(decision.by, decision.at, decision.session)}"
     else:
         status = f"recorded{views.origin(decision.by, None, '')}"
     output.line(f"{decision.id} {status}: {flat(decision.text)}{why}")

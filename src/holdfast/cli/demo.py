@@ -12,16 +12,15 @@ from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.views.ledger import as_json, rows_table
 from holdfast.views.ledger_figures import show_stats
 
-DESCRIPTION = (
-    "Imports bundled sessions of two agents into a scratch project and shows what holdfast makes of them."
-)
+DESCRIPTION = """Imports bundled sessions of two agents into a scratch project and shows what holdfast makes of
+them."""
 EXAMPLES = """examples:
   holdfast demo
-  holdfast demo --keep ~/holdfast-demo    leave the project there, to look around in it
+  holdfast demo --keep ~/holdfast-demo    keep the project there, to look around
 """
 
 OPTIONS = (
-    option("--keep", type=Path, metavar="DIR", help="make the scratch project here and leave it there"),
+    option("--keep", type=Path, metavar="DIR", help="make the scratch project here and keep it"),
     flag("--json", "what was shown, as JSON"),
 )
 
@@ -44,15 +43,15 @@ def run(options: Namespace, machine: Machine) -> None:
         )
         output.heading("2. The ledger: one row each (.holdfast/ledger.md, a markdown table you own)")
         output.show(rows_table(demo.rows, titles_of(demo.project, demo.rows)))
-        output.section("3. What the rows say together (holdfast ledger stats)")
+        output.section("3. All sessions together (holdfast ledger stats)")
         show_stats(demo.rows, None)
-        output.section("4. What a session leaves in the log (.holdfast/local/projects/tidepool/log.md)")
+        output.section("4. A session in the log (.holdfast/local/projects/tidepool/log.md)")
         show_entry(demo.entry)
-        output.heading("5. What the next session, of any agent, would be told (holdfast resume)")
+        output.heading("5. What the next session of any agent sees (holdfast resume)")
         output.lines(*(f"   {line}" for line in demo.told), "")
         where = (
             f"It is all in {output.place(demo.project.root)}."
             if options.keep
-            else "The scratch project is gone again."
+            else "The scratch project has been removed."
         )
         output.line(f"{where} In your own repository: holdfast init")

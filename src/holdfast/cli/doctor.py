@@ -12,7 +12,7 @@ from holdfast.upkeep.memories import copied_here
 
 SIGNS = {"ok": "ok  ", "note": "note", "problem": "BAD "}
 EXAMPLES = """examples:
-  holdfast doctor                    everything; exit code 1 if something is a problem
+  holdfast doctor                    check everything; exit code 1 if there is a problem
   holdfast doctor --fix --dry-run    what would be repaired
   holdfast doctor --fix
 """
@@ -23,7 +23,7 @@ OPTIONS = (
         "repair what can be repaired: links, rules, old formats, stamps ahead of the clock; try sessions again that "
         "could not be read; accept log entries changed by hand",
     ),
-    flag("--dry-run", "with --fix: only say what would be done"),
+    flag("--dry-run", "with --fix: show what would be done"),
     flag("--json", "the findings as JSON"),
 )
 
@@ -43,5 +43,7 @@ def run(options: Namespace, machine: Machine) -> int:
     for finding in findings:
         begins = f"{SIGNS[finding.level]}  {finding.check:<{width}}  "
         output.line(begins + output.places(finding.message), under=len(begins))
-    output.line(f"{output.plural(len(problems), 'problem')} found." if problems else "Everything is sound.")
+    output.line(
+        f"{output.plural(len(problems), 'problem')} found." if problems else "Everything is in order."
+    )
     return 1 if problems else 0

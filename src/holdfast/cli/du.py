@@ -11,15 +11,15 @@ from holdfast.terminal.options import Machine, Namespace, flag
 from holdfast.terminal.output import Column, table_of
 from holdfast.upkeep.disk_use import MB, Room, plan_prune, rooms
 
-DESCRIPTION = """Shows what ~/.holdfast takes on disk, the largest first: memory (what people read), versions (for
-undo), sessions (capture.db, edits.db), transcripts (copies that were asked for), usage (what `holdfast cost` counted),
-hooks (prepared for them), derived (can be made again), traces, backups, cache and leftovers."""
+DESCRIPTION = """Shows what ~/.holdfast uses on disk, largest first: memory (what people read), versions (for undo),
+sessions (capture.db, edits.db), transcripts (copies you asked for), usage (for `holdfast cost`), hooks, derived
+(can be rebuilt), traces, backups, cache and leftovers."""
 EXAMPLES = """examples:
   holdfast du          every project and kind
   holdfast du --json   the same in bytes"""
 
 OPTIONS = (flag("--json", "sizes in bytes as JSON"),)
-OVER = "the rest is memory, which stays"
+OVER = "the rest is memory, which is kept"
 
 
 def size_text(size: int) -> str:

@@ -8,19 +8,19 @@ from holdfast.flows.portability import export
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, option
 
-DESCRIPTION = """Writes all that is remembered of this project into one archive: ledger, state, log, facts, questions,
-archive, versions and records. holdfast restore brings it back, here or on another machine. The archive is a
-.tar.gz that only you can read; it holds what the memory holds, so keep it as private."""
+DESCRIPTION = """Writes this project's memory into one archive (.tar.gz), readable by you alone: ledger, state, log,
+facts, questions, versions and records. holdfast restore reads it back in, here or on another machine. Keep it as
+private as the memory itself."""
 EXAMPLES = """examples:
   holdfast export                    holdfast-<project>-<day>.tar.gz in this directory
   holdfast export ~/backups          the same name in another folder
   holdfast export shop.tar.gz --force
-  holdfast export --agents-md        commands, rules and decisions that hold, into AGENTS.md
+  holdfast export --agents-md        commands, rules and decisions, into AGENTS.md
 """
 
 
 OPTIONS = (
-    flag("--agents-md", "write a short section into AGENTS.md (or FILE) instead, after a diff and a yes"),
+    flag("--agents-md", "instead, write a short section into AGENTS.md (or FILE); shows a diff and asks"),
     flag("--yes", "with --agents-md: do not ask"),
     option(
         "file",
@@ -28,8 +28,8 @@ OPTIONS = (
         metavar="FILE",
         help="where to (default: ~/.holdfast/exports/holdfast-<project>-<day>.tar.gz)",
     ),
-    flag("--force", "overwrite a file that is there"),
-    flag("--dry-run", "only say what would be written"),
+    flag("--force", "overwrite an existing file"),
+    flag("--dry-run", "show what would be written"),
     flag("--json", "what was written as JSON"),
 )
 
@@ -40,7 +40,7 @@ def run(options: Namespace, machine: Machine) -> None:
 
         return run_section(options, machine)
     if options.yes:
-        raise UsageError("--yes goes with --agents-md: an archive needs no answer", fix="holdfast export")
+        raise UsageError("--yes belongs to --agents-md: an archive asks nothing", fix="holdfast export")
     done = export(
         machine, machine.project(), options.file, __version__, force=options.force, dry_run=options.dry_run
     )
@@ -56,7 +56,7 @@ def run(options: Namespace, machine: Machine) -> None:
     else:
         output.lines(
             f"{output.place(done.path)}: {what}, packed to {amount(done.size)}.",
-            "holdfast restore FILE takes it in, here or on another machine.",
+            "holdfast restore FILE reads it back in, here or on another machine.",
         )
 
 

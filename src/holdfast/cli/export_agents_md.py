@@ -15,7 +15,7 @@ def run_section(options: Namespace, machine: Machine) -> None:
     value = {"path": str(planned.path), "lines": planned.lines, "diff": planned.diff()}
     if not planned.changes:
         done = (
-            f"{planned.path.name} says all of it already."
+            f"{planned.path.name} already says all of it."
             if planned.before
             else "There is nothing to write yet."
         )

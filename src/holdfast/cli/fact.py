@@ -28,8 +28,8 @@ from holdfast.terminal.options import (
 from holdfast.terminal.output import flat
 from holdfast.views import memory as views
 
-DESCRIPTION = """Facts that were verified, each with its evidence: nothing is kept without. The same fact in other
-words is kept once; one that contradicts another is kept beside it and said. ID may be the beginning of an id."""
+DESCRIPTION = """Keeps and lists facts. Each needs evidence. The same fact in other words is kept once; a
+contradicting fact is kept too, and reported."""
 EXAMPLES = """examples:
   holdfast note fact add "The API listens on port 8080" --evidence "listening on :8080" --command "make ping"
   holdfast note fact list --category endpoint
@@ -54,7 +54,7 @@ def _seconds(text: str) -> float:
 _ONE = f"one of {', '.join(_CATEGORIES)}"
 _JSON = flag("--json", "the result as JSON", default=SUPPRESS)
 _ID = option("id", metavar="ID", help="the fact's id, or the beginning of it")
-_EVIDENCE = option("--evidence", metavar="TEXT", help="what showed it: the line that was answered")
+_EVIDENCE = option("--evidence", metavar="TEXT", help="what showed it: the line that was printed")
 
 
 def _category(about: str) -> Option:
@@ -72,7 +72,7 @@ VERBS = {
     "list": Verb("the facts of this project (the default)", of_verb(*OPTIONS)),
     "show": Verb("one fact with its evidence and what it was before", (_ID, _JSON)),
     "add": Verb(
-        "keep a fact; refused without evidence (a text without a verb does the same)",
+        "keep a fact; needs evidence (a text without a verb does the same)",
         (
             option("text", metavar="TEXT", help="the fact, in one sentence"),
             _EVIDENCE,
@@ -82,7 +82,7 @@ VERBS = {
         ),
     ),
     "change": Verb(
-        "put a new fact in an old one's place; the old one is its history",
+        "replace a fact; the old one becomes its history",
         (
             _ID,
             option("text", metavar="TEXT", help="what holds now"),
@@ -93,20 +93,20 @@ VERBS = {
         ),
     ),
     "retire": Verb(
-        "give a fact up; it stays with the date",
+        "a fact no longer holds; it stays, with the date",
         (_ID, option("--because", metavar="TEXT", help="why it no longer holds"), _JSON),
     ),
     "verify": Verb(
-        "run the commands of facts again, after asking, and compare",
+        "run the commands behind facts again, after asking, and compare",
         (
-            option("ids", nargs="*", metavar="ID", help="default: every fact that has a command and stands"),
+            option("ids", nargs="*", metavar="ID", help="default: every current fact that has a command"),
             flag("--yes", "do not ask before each command"),
             option(
                 "--timeout",
                 type=_seconds,
                 default=_TIMEOUT_S,
                 metavar="S",
-                help=f"seconds that each command may take (default: {_TIMEOUT_S:g})",
+                help=f"seconds each command may take (default: {_TIMEOUT_S:g})",
             ),
             _JSON,
         ),
@@ -120,7 +120,7 @@ def run(options: Namespace, machine: Machine) -> None:
         [fact for fact in facts if _is_wanted(fact, options)], options.limit, lambda kept: kept.fact.at
     )
     nothing = (
-        "No such fact stands. holdfast note fact list --all shows retired ones too."
+        "No current fact matches. holdfast note fact list --all includes retired ones."
         if facts
         else "No facts yet. holdfast note fact add TEXT --evidence TEXT keeps one; holdfast import finds more."
     )
@@ -196,10 +196,10 @@ def _show(result: app.FactChange) -> None:
     text = flat(fact.text)
     status = {
         "added": f"added to {fact.category}: {text}",
-        "merged": f"says that already, and is verified today: {text}",
-        "revived": f"was retired and stands again: {text}",
+        "merged": f"says that already; marked as verified today: {text}",
+        "revived": f"was retired and holds again: {text}",
         "changed": f"now: {text}",
-        "unchanged": f"is retired already, since {views.date(kept.retired_at)}.",
+        "unchanged": f"has been retired since {views.date(kept.retired_at)}.",
         "retired": f"retired: {text}. It stays in reference.md with the date.",
     }
     output.line(f"{fact.id} {status[result.status]}")
@@ -232,18 +232,18 @@ def _show_verdict(verdict: app.FactCheck) -> None:
     before = flat(fact.evidence)
     status = {
         "holds": "holds, verified today",
-        "changed": f"does not show any more: {before}",
+        "changed": f"no longer shows: {before}",
         "failed": f"the command failed with exit code {verdict.exit_code}; it showed before: {before}",
-        "timeout": "the command took too long and was stopped; --timeout gives it more",
+        "timeout": "the command took too long and was stopped; --timeout allows more",
         "declined": "not run",
-        "no command": "has no command that could be run; look for yourself and add it again with new evidence",
-        "incomplete": "its command was kept only in part, without a secret or its end, so it cannot be run",
-        "not named": f"not run, it may change something; holdfast note fact verify {fact.id} runs it",
+        "no command": "has no command to run; check it yourself and add it again with new evidence",
+        "incomplete": "its command is incomplete (redacted or cut), so it cannot be run",
+        "not named": f"not run because it may change something; holdfast note fact verify {fact.id} runs it",
     }
     output.line(f"{fact.id}  {flat(fact.text)}: {status[verdict.status]}")
     output.lines(*(f"    instead: {line}" for line in verdict.lines))
     if verdict.status == "changed":
-        output.line(f"    If that is so now: holdfast note fact change {fact.id} TEXT --evidence TEXT")
+        output.line(f"    If that is true now: holdfast note fact change {fact.id} TEXT --evidence TEXT")
 
 
 def _verdict_as_json(verdict: app.FactCheck) -> dict[str, Any]:

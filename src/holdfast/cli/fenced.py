@@ -15,8 +15,8 @@ from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, option
 
 READS = ("resume", "ledger", "lessons", "why")
-DESCRIPTION = f"""Runs one of {", ".join(READS)} and prints what it says as notes for an agent: data between two marks,
-which holdfast leaves out when it reads the session. The slash commands of plugins call it."""
+DESCRIPTION = f"""Runs one of {", ".join(READS)} and prints its output as notes for an agent, between marks that
+holdfast leaves out when it reads the session. The plugins' slash commands call it."""
 EXAMPLES = """examples:
   holdfast fenced resume
   holdfast fenced ledger -n 5
@@ -32,7 +32,7 @@ def run(options: Namespace, machine: Machine) -> int:
 
     name, *words = options.words or [""]
     if name not in READS:
-        problem = f"{name} cannot be fenced" if name else "the command to be fenced is missing"
+        problem = f"{name} cannot be fenced" if name else "no command to fence"
         raise UsageError(problem, fix=f"One of: {', '.join(READS)}")
     printed = io.StringIO()
     with redirect_stdout(printed):

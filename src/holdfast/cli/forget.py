@@ -13,13 +13,13 @@ from holdfast.terminal.consent import agreed
 from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import Column, Table, place
 
-DESCRIPTION = """Removes sessions, facts or words from every file of this project's memory: ledger, log, archive,
-facts, questions, lessons, state, versions, and what was captured. It does not come back with a later import.
-Git's history and the agents' own transcripts are not changed: it says what they still hold."""
+DESCRIPTION = """Removes sessions, facts or words from all of this project's memory: files, versions, databases,
+backups. Later imports do not bring them back. Git history and the agents' own transcripts stay as they are; the
+command lists those that still contain it."""
 EXAMPLES = """examples:
-  holdfast forget --session 847ff7d2            all of one session; a tombstone stays in ledger and log
+  holdfast forget --session 847ff7d2            one session; a tombstone stays in ledger and log
   holdfast forget --fact F-k3f9ab               a fact, or a decision D-…, question Q-…, finding N-…, to-do T-…
-  holdfast forget --text "Project Zanzibar"     these words, wherever they stand, in any case
+  holdfast forget --text "Project Zanzibar"     these words, wherever they are, in any case
   holdfast forget --text Zanzibar --dry-run     only show what would go
 """
 
@@ -27,14 +27,12 @@ EXAMPLES = """examples:
 _SOME: dict[str, Any] = {"action": "extend", "nargs": "+", "default": []}
 OPTIONS = (
     option("--session", **_SOME, metavar="ID", help="sessions, by id or the beginning of it"),
-    option(
-        "--fact", **_SOME, metavar="ID", help="anything with an id of its own: F-, D-, Q-, N-, X-, T-, L-…"
-    ),
+    option("--fact", **_SOME, metavar="ID", help="anything with an id: F-, D-, Q-, N-, X-, T-, L-…"),
     option(
         "--text",
         **_SOME,
         metavar="TEXT",
-        help="words in a row, whatever their case and the blanks between them (4 characters or more)",
+        help="words in a row, ignoring case and spacing (4 characters or more)",
     ),
     flag("--dry-run", "only show what would go"),
     flag("--yes", "do not ask"),
@@ -50,7 +48,7 @@ def run(options: Namespace, machine: Machine) -> int:
     else:
         if not options.yes:
             if not options.json:
-                _show_removed(app.preview(machine, project, wanted), "Would be removed")
+                _show_removed(app.preview(machine, project, wanted), "Would remove")
             if not agreed("Forget this? It cannot be undone."):
                 output.line("Nothing was changed.")
                 return 1
@@ -63,12 +61,14 @@ def run(options: Namespace, machine: Machine) -> int:
 
 
 def _show(report: app.ForgetReport, *, dry_run: bool) -> None:
-    _show_removed(report, "Would be removed" if dry_run else "Removed")
+    _show_removed(report, "Would remove" if dry_run else "Removed")
     _show_remaining_copies(report)
     if not dry_run:
         wanted = report.wanted
         texts = [output.plural(len(wanted.texts), "text")] if wanted.texts else []
-        output.line(f"Kept from coming back: {', '.join([*wanted.sessions, *wanted.ids, *texts])}.")
+        output.line(
+            f"Blocked from being imported again: {', '.join([*wanted.sessions, *wanted.ids, *texts])}."
+        )
 
 
 def _as_json(report: app.ForgetReport, *, dry_run: bool) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def _as_json(report: app.ForgetReport, *, dry_run: bool) -> dict[str, Any]:
 
 def _show_removed(report: app.ForgetReport, title: str) -> None:
     if not report.removed:
-        output.line(f"{title}: nothing, no file of this project's memory holds it.")
+        output.line(f"{title}: not found in any file of this project's memory.")
         return
     columns = [Column(title, flexible=True), Column("places", align="right")]
     output.show(Table(columns, [[path, str(count)] for path, count in sorted(report.removed.items())]))
@@ -96,12 +96,12 @@ def _show_removed(report: app.ForgetReport, title: str) -> None:
 def _show_remaining_copies(report: app.ForgetReport) -> None:
     if report.to_commit:
         shared = sorted(path for path in report.removed if path.startswith(".holdfast/"))
-        output.line(f"What is shared changes: commit {', '.join(shared)}.")
+        output.line(f"Shared files have changed: commit {', '.join(shared)}.")
     for copy in report.git:
         commits = ", ".join(copy.commits[:8]) + (" …" if len(copy.commits) > 8 else "")
         output.line(
-            f"Git's history still holds it: {copy.path} in {commits}. Rewriting history is yours to decide."
+            f"Git history still contains it: {copy.path} in {commits}. Rewriting history is your decision."
         )
     for copy in report.elsewhere:
-        output.line(f"Not changed, and it is there: {place(copy.path)} ({copy.what})")
-    output.line(f"Out of reach, look there yourself: {'; '.join(report.beyond)}.")
+        output.line(f"Not changed, but contains it: {place(copy.path)} ({copy.what})")
+    output.line(f"Out of reach; check yourself: {'; '.join(report.beyond)}.")

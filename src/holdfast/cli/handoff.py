@@ -17,16 +17,15 @@ from holdfast.terminal import output
 from holdfast.terminal.consent import agreed, terminal
 from holdfast.terminal.options import Machine, Namespace, flag, option
 
-DESCRIPTION = """Writes down what is next on this branch, a step per line. The next session is told these words
-first, before what holdfast derives from sessions. A new handoff takes the place of the last one on its branch;
-without TEXT the one that stands is shown. With --to AGENT it hands the session that runs here, or ended last, over to
-another agent and starts it: the request, what is left, what fails, what was settled, the diff."""
+DESCRIPTION = """Records what is next on this branch, one step per line. The next session sees it first. A new
+handoff replaces the last one on its branch; without TEXT, shows the current one. --to AGENT hands the running or
+latest session over to another agent and starts it: the request, remaining steps, failures, decisions and the diff."""
 EXAMPLES = """examples:
   holdfast handoff "Migrate the tests to the new client, then delete http_old.py"
   holdfast handoff - < notes.txt
-  holdfast handoff --to codex         a limit is reached: go on in Codex
-  holdfast handoff --to codex --print  the text alone, to look at or paste
-  holdfast handoff --clear            what was handed over is done
+  holdfast handoff --to codex         after a rate limit: continue in Codex
+  holdfast handoff --to codex --print  only print the text
+  holdfast handoff --clear            the handoff is done
   holdfast undo current.md            the last change was a mistake"""
 MOST_READ = 100_000
 
@@ -35,10 +34,10 @@ OPTIONS = (
     option("text", nargs="?", metavar="TEXT", help="what is next; - reads standard input"),
     option("--branch", metavar="NAME", help="default: the branch that is checked out"),
     flag("--everywhere", "for every branch"),
-    option("--by", choices=["user", "agent"], help="who says it (default: agent inside one, else user)"),
-    flag("--add", "keep what was handed over before"),
-    flag("--clear", "remove what was handed over on this branch"),
-    option("--to", metavar="AGENT", help=f"go on in another agent: {', '.join(STARTS)}"),
+    option("--by", choices=["user", "agent"], help="who says it (default: agent inside an agent, else user)"),
+    flag("--add", "keep the earlier handoff as well"),
+    flag("--clear", "remove the handoff of this branch"),
+    option("--to", metavar="AGENT", help=f"continue in another agent: {', '.join(STARTS)}"),
     option(
         "--session", metavar="ID", default="", help="with --to: this session (default: the one active last)"
     ),
@@ -65,13 +64,13 @@ def run(options: Namespace, machine: Machine) -> None:
         by: Owner = options.by or ("agent" if machine.inside_agent else "user")
         count = hand_over(machine, project, text, branch, by, add=options.add)
         changed = (
-            f"The next session on {target} is told {'this' if count == 1 else f'these {count} steps'} first."
+            f"The next session on {target} sees {'this' if count == 1 else f'these {count} steps'} first."
         )
     if changed:
         refresh(machine, project)
     steps = handed_over(project, branch)
     listed = [f"{render_minute(step.at)}  by the {step.by}  {step.text}" for step in steps]
-    nothing = f"Nothing is handed over for {target}. holdfast resume shows what a session is told."
+    nothing = f"No handoff for {target}. holdfast resume shows what a session sees."
     output.answer(
         options,
         [{"text": step.text, "branch": step.branch, "by": step.by} for step in steps],
@@ -97,7 +96,7 @@ def _hand_to(options: Namespace, machine: Machine, project: Project) -> None:
         return
     output.note(f"From {found.title} to {start.title}: {count_tokens(text)} tokens. --print shows them.")
     if found.others:
-        output.note(f"Active just as lately: {', '.join(found.others)}; --session ID takes one of them.")
+        output.note(f"Also active recently: {', '.join(found.others)}; --session ID takes one of them.")
     if not terminal():
         output.write(f"{text}\n")
         output.note(f"No terminal to start {start.title} in: paste this there.")

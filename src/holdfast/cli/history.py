@@ -11,9 +11,8 @@ from holdfast.terminal.output import Column, plural, table_of
 from holdfast.views.ledger import day
 
 SHOWN = 20
-DESCRIPTION = """Every file that changes keeps its last 50 versions: current.md, style.md, reference.md and
-open-questions.md. Without FILE: which have some. With FILE: its changes, the newest first. What was edited by
-hand is a version too; what nobody has saved yet is its newest line."""
+DESCRIPTION = """Shows the versions of current.md, style.md, reference.md and open-questions.md, the last 50 of
+each. Without FILE, lists the files. With FILE, lists its changes, newest first, including your own edits."""
 EXAMPLES = """examples:
   holdfast history                       the files that keep versions
   holdfast history current.md            what changed it, and when
@@ -64,7 +63,7 @@ def _list_files(options: Namespace, every: Sequence[FileVersions], most: int | N
         (Column("Last"), lambda entry: day(entry.last_at)),
         (Column("By", flexible=True), lambda entry: why(entry.last_reason)),
     )
-    nothing = "Nothing has changed here yet, so there are no versions."
+    nothing = "No versions yet: nothing has changed."
     output.answer(options, every[:most], table if every else nothing)
     if not options.json and most is not None and len(every) > most:
         output.note(f"and {plural(len(every) - most, 'more file')}: holdfast history -n {len(every)}")

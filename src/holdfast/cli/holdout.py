@@ -16,12 +16,12 @@ from holdfast.terminal.consent import agreed, require_person
 from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import counted
 
-DESCRIPTION = """Measures what memory is worth on your own work: a random share of new sessions gets nothing injected,
-and `holdfast ledger roi` compares them with the others. Sessions in the holdout are captured as always, and an agent
-may still ask (search, recall, MCP). `holdfast why` says of a session whether it is in the holdout."""
+DESCRIPTION = """Measures what memory is worth in your own work: a random share of new sessions gets nothing from
+memory, and `holdfast ledger roi` compares them with the others. Held-out sessions are still recorded, and agents
+may still ask (search, recall, MCP). `holdfast why` shows whether a session is held out."""
 EXAMPLES = """examples:
   holdfast holdout 20%        one new session in five gets nothing; asks first
-  holdfast holdout            what is set, and how many sessions were drawn
+  holdfast holdout            the current setting, and how many sessions were drawn
   holdfast holdout off        every session gets memory again; what was measured stays
 """
 
@@ -55,14 +55,14 @@ def _share(text: str) -> float:
     match = _SHARE.fullmatch(text.strip())
     share = float(match[1]) / 100 if match else 0.0
     if not LEAST_HELD <= share <= MOST_HELD:
-        raise UsageError(f"{text!r} is no share of sessions", fix=_FIX)
+        raise UsageError(f"{text!r} is not a share of sessions", fix=_FIX)
     return share
 
 
 def _consents(project: Project, share: float) -> bool:
     needed = sessions_needed(session_records(project), share)
     planned = (
-        f" By what sessions have cost here, about {needed:,} would show an effect of 20% on cost."
+        f" Judging by the cost of sessions here, about {needed:,} would show an effect of 20% on cost."
         if needed is not None
         else ""
     )
@@ -70,7 +70,7 @@ def _consents(project: Project, share: float) -> bool:
         f"{100 * share:.4g}% of new sessions of this project, drawn at random, will get nothing from memory: not at "
         "their start, not with prompts, files or commands. They are captured as always. Nobody can choose which ones."
         f"{planned}\nStart the holdout?",
-        fix="Say --yes to go ahead",
+        fix="Add --yes to go ahead",
     )
 
 

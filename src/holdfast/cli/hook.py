@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from holdfast.terminal.options import Machine, Namespace, option
 
-DESCRIPTION = """Answers one event of an agent's host: reads the event as JSON from standard input and prints what
-the host expects, or nothing. It always ends with exit code 0, so that no session is ever held up by it."""
+DESCRIPTION = """Answers one hook event of an agent: reads the event as JSON from standard input and prints what the
+agent expects, or nothing. The exit code is always 0, so it never blocks a session."""
 EXAMPLES = """examples:
   echo '{"cwd": ".", "source": "startup"}' | holdfast hook claude-code SessionStart
 """

@@ -16,9 +16,9 @@ from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import counted, place
 from holdfast.terminal.progress import progress_bar
 
-DESCRIPTION = """Reads the sessions that coding agents recorded and writes one ledger row for each.
-Without PATH it finds this project's sessions in the agents' own folders; with PATH it takes the named files
-and folders, wherever they were recorded. Importing again adds nothing and reads only what is new."""
+DESCRIPTION = """Reads the sessions that agents recorded and writes one ledger row for each. Without PATH, finds
+this project's sessions in the agents' own folders; with PATH, reads those files and folders, wherever they were
+recorded. Importing again reads only what is new."""
 EXAMPLES = """examples:
   holdfast import                               this project's sessions, of every agent
   holdfast import --agent codex                 only Codex's
@@ -30,15 +30,15 @@ MOST_WARNINGS = 20
 
 
 OPTIONS = (
-    option("paths", nargs="*", type=Path, metavar="PATH", help="transcripts, or folders of them"),
+    option("paths", nargs="*", type=Path, metavar="PATH", help="transcripts or folders"),
     option("--agent", help="only this agent's transcripts, e.g. claude-code or codex"),
     flag("--all", "the sessions of every project on this machine"),
-    flag("--from-kept", "rebuild everything from the transcripts that were kept"),
+    flag("--from-kept", "rebuild everything from kept transcripts"),
     flag(
         "--memories",
-        "take in what agents' own notes, rules files, basic-memory and claude-mem say; shown first, and asked",
+        "import agents' own notes, rules files, basic-memory and claude-mem; shows them first, and asks",
     ),
-    flag("--yes", "with --memories: take all of it without a question"),
+    flag("--yes", "with --memories: import everything without asking"),
     flag("--json", "the report as JSON"),
     option("-q", "--quiet", action="store_true", help="no progress bar"),
 )
@@ -49,14 +49,20 @@ def run(options: Namespace, machine: Machine) -> None:
         from holdfast.cli import import_memories
 
         if options.all or options.paths or options.agent or options.from_kept:
-            raise UsageError("--memories goes alone", fix="holdfast import --memories")
+            raise UsageError(
+                "--memories cannot be combined with other options", fix="holdfast import --memories"
+            )
         return import_memories.run_memories(options, machine)
     if options.yes:
-        raise UsageError("--yes goes with --memories: sessions need no answer", fix="holdfast import")
+        raise UsageError(
+            "--yes belongs to --memories: importing sessions asks nothing", fix="holdfast import"
+        )
     if options.all and options.paths:
         raise UsageError("--all takes no PATH", fix="Name files, or say --all")
     if options.from_kept and (options.all or options.paths or options.agent):
-        raise UsageError("--from-kept goes alone", fix="holdfast import --from-kept")
+        raise UsageError(
+            "--from-kept cannot be combined with other options", fix="holdfast import --from-kept"
+        )
     project = machine.project()
     with import_progress(show=not (options.quiet or options.json)) as progress:
         if options.all:
@@ -111,7 +117,7 @@ def _show(report: ImportReport) -> None:
         f"{report.updated} updated, {report.unchanged} unchanged ({_size(report.bytes)} read)."
     )
     if report.forgotten:
-        output.line(f"Left out, because you had them forgotten: {report.forgotten}.")
+        output.line(f"Left out because you forgot them: {report.forgotten}.")
     output.warn_all(
         f"{warning.path}:{warning.line}: {warning.message}" for warning in report.warnings[:MOST_WARNINGS]
     )

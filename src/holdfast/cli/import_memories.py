@@ -20,7 +20,7 @@ def run_memories(options: Namespace, machine: Machine) -> None:
         return output.answer(
             options,
             {"found": [], "kept": [], "problems": []},
-            "No memory of an agent or a tool says anything new about this project.",
+            "No other memory says anything new about this project.",
         )
     require_person(machine)
     kept: list[ForeignLine] = []
@@ -42,7 +42,7 @@ def run_memories(options: Namespace, machine: Machine) -> None:
     output.line(f"{plural(len(kept), 'line')} kept as decisions of yours, each with its source.")
     if kept:
         output.note(
-            "A host that reads a source itself is not told its lines. holdfast undo takes the last one back."
+            "Agents that read a source themselves do not see its lines twice. holdfast undo takes the last one back."
         )
 
 
@@ -52,7 +52,7 @@ def _show_source(source: str, lines: list[ForeignLine]) -> None:
     for line in lines:
         output.item(flat(line.text))
     output.aside(
-        f"read by {readers} already, and not injected there" if readers else "no host reads it itself", 2
+        f"{readers} read it already and do not see it twice" if readers else "no host reads it itself", 2
     )
 
 

@@ -8,15 +8,15 @@ from holdfast.briefing.index import Indexed, update_index
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag
 
-DESCRIPTION = """Brings the index of this project up to date. Searching does that by itself; this is for
-afterwards, and --rebuild for an index that you do not trust: it is derived, and gives the same answers again."""
+DESCRIPTION = """Updates the search index of this project. Searching does this by itself. --rebuild deletes the
+index and makes it again."""
 EXAMPLES = """examples:
   holdfast index
   holdfast index --rebuild
 """
 
 OPTIONS = (
-    flag("--rebuild", "delete it and make it anew"),
+    flag("--rebuild", "delete it and make it again"),
     flag("--json", "what was done, as JSON"),
 )
 
@@ -25,7 +25,7 @@ def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     began = time.perf_counter()
     if not project.memory.is_dir():
-        output.note("Nothing is remembered here yet. holdfast import reads what agents recorded.")
+        output.note("Memory is empty. holdfast import reads what agents recorded.")
         done = Indexed()
     else:
         done = update_index(machine, project, rebuild=options.rebuild)
@@ -36,6 +36,6 @@ def run(options: Namespace, machine: Machine) -> None:
         output.show_json({**counts, "seconds": round(seconds, 3)})
     elif project.memory.is_dir():
         output.line(
-            f"{output.counted(done.chunks, 'piece')} of {output.counted(done.files, 'file')}: {done.added} put in, "
-            f"{done.removed} taken out ({seconds:.2f} s)."
+            f"{output.counted(done.chunks, 'piece')} of {output.counted(done.files, 'file')}: {done.added} added, "
+            f"{done.removed} removed ({seconds:.2f} s)."
         )

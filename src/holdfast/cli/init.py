@@ -31,19 +31,19 @@ from holdfast.upkeep.memories import Joining, join, plan_join, separate
 from holdfast.upkeep.set_up import SetUp, begin
 from holdfast.views.memory import date
 
-DESCRIPTION = """Sets this project up, in one go: reads what agents recorded here, looks at how things are done in the
-repository, wires the agents that are found on this machine (hooks and tools in their own configuration), and shows
-what the next session will be told. Which files change is said first. Run it again whenever you like: what is done
-already is not done twice. holdfast agents uninstall --all undoes the wiring, to the byte."""
+DESCRIPTION = """Sets this project up: imports the sessions your agents recorded, scans the repository, connects the
+agents on this machine (hooks and tools in their own configuration) and shows what the next session will see. It
+shows first which files change. Running it again does only what is missing. holdfast agents uninstall --all restores
+those files, byte for byte."""
 EXAMPLES = """examples:
-  holdfast init                            look, ask once, do everything
+  holdfast init                            show everything, ask once, then do it
   holdfast init --yes                      the same without a question
   holdfast init --agents claude-code,codex  only these two
-  holdfast init --no-wire                  leave the agents' configuration alone
+  holdfast init --no-wire                  do not change the agents' configuration
   holdfast init --dry-run --diff           only show what would change, line by line
   holdfast init --join                     in a copy or a moved repository: use the memory of the original
   holdfast init --join shop-1f4a9c02       use the memory of a project whose folder is gone
-  holdfast init --new                      in a copy: start a memory of its own
+  holdfast init --new                      in a copy: start a separate memory
 """
 
 
@@ -68,24 +68,24 @@ OPTIONS = (
         action="append",
         default=[],
         metavar="NAMES",
-        help=f"wire these, separated by commas (default: those found here): {', '.join(HOSTS)}",
+        help=f"connect these, comma-separated (default: those found here): {', '.join(HOSTS)}",
     ),
     option(
         "--join",
         nargs="?",
         const="",
         metavar="ID",
-        help="share the memory that this folder's id names, or the one of this id, title or folder",
+        help="use the memory this folder's id names, or the one with this id, title or folder",
         group="whose",
     ),
-    flag("--new", "in a copy: start a memory of its own", group="whose"),
+    flag("--new", "in a copy: start a separate memory", group="whose"),
     option("--scope", choices=SCOPES, default="user", help="whose configuration (default: user)"),
-    flag("--no-import", "do not read what agents recorded"),
-    flag("--no-scan", "do not look at the repository"),
-    flag("--no-wire", "leave the agents' configuration alone"),
-    flag("--no-backtest", "do not run the backtest; it is run where it takes a few seconds"),
-    flag("--no-mcp", "only hooks, no tools for the agents to call"),
-    flag("--diff", "show what changes in the agents' files in full"),
+    flag("--no-import", "do not import sessions"),
+    flag("--no-scan", "do not scan the repository"),
+    flag("--no-wire", "do not change the agents' configuration"),
+    flag("--no-backtest", "do not run the backtest, which runs if it takes only seconds"),
+    flag("--no-mcp", "hooks only, no tools"),
+    flag("--diff", "show all changes to the agents' files"),
     flag("--yes", "do not ask"),
     flag("--dry-run", "only show what would change"),
     flag("--json", "what was done as JSON; implies --yes"),
@@ -117,10 +117,10 @@ def run(options: Namespace, machine: Machine) -> int:
             agents = [as_json(plan, done=False) for plan in plans]
             output.show_json({"done": False, "to_read": reading, "agents": agents})
         elif not waiting and not any(plan.is_change for plan in plans):
-            output.line("Nothing new to read, and no agent's configuration would change.")
+            output.line("Nothing to import, and no agent's configuration would change.")
         return 0
     asks = any(plan.is_change for plan in plans) and not (options.yes or options.json)
-    if asks and not agreed("Set this up?", "Say --yes to go ahead, --no-wire to leave the agents alone"):
+    if asks and not agreed("Set this up?", "Add --yes to go ahead, --no-wire to leave the agents alone"):
         output.line("Nothing was changed. holdfast init --no-wire leaves the agents' configuration alone.")
         return 1
     done = _do(options, machine, project, plans, search)
@@ -136,7 +136,7 @@ def _settles(options: Namespace, machine: Machine, plan: Joining) -> bool:
     """Shows the memory that this folder is to share, and joins it if the person agrees."""
     if machine.inside_agent:
         fix = "Run it in a terminal of your own"
-        raise UsageError("an agent may not join a memory: only a person knows whose folder this is", fix=fix)
+        raise UsageError("an agent cannot join a memory: a person must decide", fix=fix)
     memory = plan.memory
     if options.dry_run and options.json:
         output.show_json({"done": False, "joined": memory})
@@ -147,10 +147,10 @@ def _settles(options: Namespace, machine: Machine, plan: Joining) -> bool:
         for number, folder in enumerate(memory.folders):
             _row("" if number else "folder", f"{place(folder)}{'' if os.path.isdir(folder) else ' (gone)'}")
         _row("holds", f"{counted(memory.sessions, 'session')}, {amount(memory.bytes)}; {used}")
-        output.line("What agents do here is kept there too, and what is known there reaches agents here.")
+        output.line("What agents do here will be kept there, and agents here will see what is known there.")
     if options.dry_run:
         return False
-    if not (options.yes or options.json) and not agreed("Share it?", "Say --yes to go ahead"):
+    if not (options.yes or options.json) and not agreed("Share it?", "Add --yes to go ahead"):
         output.line("Nothing was changed.")
         return False
     join(machine, plan)
@@ -161,7 +161,7 @@ def _plans(options: Namespace, machine: Machine, project: Project) -> tuple[list
     """The agents to set up, and those that had to be skipped."""
     if options.no_wire:
         if options.agents:
-            raise UsageError("--agents and --no-wire contradict each other", fix="Leave one of them out")
+            raise UsageError("--agents and --no-wire cannot be combined", fix="Leave one of them out")
         return [], []
     chosen = [name.strip() for names in options.agents for name in names.split(",") if name.strip()]
     agents = dict.fromkeys(chosen) if options.agents else agents_here(machine, project)
@@ -192,7 +192,9 @@ def _show_plans(plans: list[Plan], options: Namespace) -> None:
         output.line(
             f"  {host_for(plan.agent).title:<12} {place(change.path)}  +{counted(added, 'line')}{new_file}"
         )
-    output.line("All else in these files stays; holdfast agents uninstall --all undoes it to the byte.")
+    output.line(
+        "Everything else in these files stays; holdfast agents uninstall --all restores them, byte for byte."
+    )
 
 
 def _do(
@@ -238,14 +240,14 @@ def _show(done: Done, project: Project, proof: str) -> None:
             _row("", need if need.startswith(title) else f"{title}: {need}")
     output.line()
     if status.told:
-        output.heading("The next session here is told:")
+        output.heading("The next session here will see:")
         for line in status.told:
             output.line(f"  {line.text}", under=4)
     else:
-        output.line("The next session here sees nothing yet: memory is empty.")
+        output.line("The next session here will see nothing yet: memory is empty.")
     output.line()
     if done.knows:
-        output.heading(f"{counted(len(done.knows), 'thing')} that memory knows here, each with its source:")
+        output.heading(f"{counted(len(done.knows), 'thing')} that memory knows here, with their sources:")
         for known in done.knows:
             output.line(f"  {known.text}", under=4)
             output.aside(known.source, indent=4)
@@ -312,20 +314,18 @@ def _steps(done: Done, proof: str) -> list[str]:
     """The next steps for the person, the most useful first."""
     steps = []
     if done.plans or done.before:
-        steps.append("start an agent here and work as always; holdfast why shows what it was told")
+        steps.append("start an agent and work as usual; holdfast why shows what it saw")
     if done.known.proposed:
-        steps.append("holdfast lessons review: look through the proposed lessons, one key each")
+        steps.append("holdfast lessons review: go through the proposed lessons, one key each")
     if done.known.sessions > 1 and not proof:
-        steps.append(
-            "holdfast backtest: what memory would have told these sessions, and what they needed of it"
-        )
+        steps.append("holdfast backtest: what memory would have shown these sessions, and what they needed")
     if done.known.sessions:
         steps.append("holdfast ledger: what each session cost and how it ended")
     if done.known.sessions:
         steps.append(
-            "holdfast note write: your own agent can write notes, too; off unless you ask, takes its quota"
+            "holdfast note write: your own agent can write notes too; off unless you ask, uses its quota"
         )
-    return steps or ["holdfast demo shows what you will get"]
+    return steps or ["holdfast demo shows what you would get"]
 
 
 def _as_json(done: Done) -> dict[str, object]:

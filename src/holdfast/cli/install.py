@@ -13,15 +13,15 @@ from holdfast.terminal import output
 from holdfast.terminal.consent import agreed
 from holdfast.terminal.options import Machine, Namespace, flag, option
 
-DESCRIPTION = """Lets an agent's sessions be remembered and told: writes holdfast's hooks and tools into the agent's own
-configuration and enables this project. Without an agent, all that are found on this machine. The change is shown
-first, everything else in the file stays as it is, and holdfast agents uninstall undoes it to the byte. Other projects
-stay untouched until you run this inside them."""
+DESCRIPTION = """Connects agents: adds holdfast's hooks and tools to an agent's own configuration and enables memory
+for this project. Without AGENT, connects every agent found on this machine. Shows the change first and keeps
+everything else in the file; holdfast agents uninstall restores it, byte for byte. Memory in other projects starts
+when you run this there."""
 EXAMPLES = """examples:
-  holdfast agents install                               for every agent that is found here
-  holdfast agents install claude-code codex             for all your sessions of these two
-  holdfast agents install claude-code --scope project   only in this repository, in a file that git ignores
-  holdfast agents install claude-code --status-line     with a line on what is open and what the session costs
+  holdfast agents install                               every agent found here
+  holdfast agents install claude-code codex             these two
+  holdfast agents install claude-code --scope project   for this repository only, in a file git ignores
+  holdfast agents install claude-code --status-line     with a line on what is open and what this session costs
   holdfast agents install claude-code --dry-run         only show what would change
   holdfast agents install --dry-run --diff              the same for every agent, line by line
 """
@@ -32,13 +32,13 @@ _STYLES = {"+": "green", "-": "red", "~": "yellow"}
 OPTIONS = (
     option("agents", nargs="*", metavar="AGENT", help=f"any of: {', '.join(HOSTS)}"),
     option("--scope", choices=SCOPES, default="user", help="whose configuration (default: user)"),
-    flag("--no-mcp", "only hooks, no tools for the agent to call"),
-    flag("--status-line", "also a status line in Claude Code, where none is set"),
+    flag("--no-mcp", "hooks only, no tools"),
+    flag("--status-line", "also set a status line in Claude Code, if there is none"),
     flag(
         "--commands",
-        "also /holdfast:resume and kin as commands of your own (Claude Code, Gemini CLI, Qwen Code)",
+        "also add /holdfast:resume and other commands (Claude Code, Gemini CLI, Qwen Code)",
     ),
-    flag("--diff", "show every line that changes; several agents are shown by name else"),
+    flag("--diff", "show every changed line; without it, several agents are listed by name"),
     flag("--yes", "do not ask"),
     flag("--dry-run", "only show what would change"),
     flag("--json", "what was changed as JSON; implies --yes"),
@@ -49,16 +49,15 @@ def run(options: Namespace, machine: Machine) -> int:
     project = machine.project()
     agents = list(dict.fromkeys(options.agents)) or agents_here(machine, project)
     if not agents:
-        raise UsageError(
-            "no agent was found on this machine", fix=f"Name one that you will use: {', '.join(HOSTS)}"
-        )
+        raise UsageError("no agent found on this machine", fix=f"Name one: {', '.join(HOSTS)}")
     if options.status_line and "claude-code" not in agents:
         raise UsageError("only Claude Code has a status line", fix="Name claude-code, or leave it out")
     if options.commands and options.scope == "project":
-        raise UsageError("--commands are yours alone, not a repository's", fix="Leave out --scope project")
+        raise UsageError("--commands is for you, not for a repository", fix="Leave out --scope project")
     if options.commands and not any(takes_commands(machine, project, agent) for agent in agents):
         raise UsageError(
-            "these agents take no such commands", fix="holdfast agents plugin AGENT has them as skills"
+            "these agents do not support such commands",
+            fix="holdfast agents plugin AGENT adds them as skills",
         )
     plan_for = partial(
         plan_install,
@@ -98,7 +97,7 @@ def tell(plans: Sequence[Plan], name: str) -> None:
         output.lines(f"{host_for(plan.agent).title}: {state}.", *(f"  {need}" for need in plan.needs))
     output.lines(
         f"{name} is enabled on this machine.",
-        "holdfast why shows what a session was told, holdfast agents off stops it here.",
+        "holdfast why shows what a session saw; holdfast agents off stops it here.",
     )
 
 
@@ -131,7 +130,7 @@ def show_all(plans: Sequence[Plan], *, full: bool = False) -> None:
             output.wrapped(outline_line, indent=2, style=_STYLES.get(outline_line[:1], ""))
             marked |= outline_line.startswith("~")
     legend = "~ before a name: changed. " if marked else ""
-    output.line(f"{legend}--diff shows every line. All else in these files stays as it is.")
+    output.line(f"{legend}--diff shows every line. Everything else in these files stays.")
 
 
 def _heading(plan: Plan, change: Change) -> str:

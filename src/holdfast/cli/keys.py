@@ -13,19 +13,19 @@ from holdfast.terminal import output
 from holdfast.terminal.consent import agreed, require_person, terminal
 from holdfast.terminal.options import Machine, Namespace, Verb, flag, option
 
-DESCRIPTION = """Shows your key, and takes it to your other machines. It is made by the first sync and never leaves this
-machine unless you export it. Whoever has it can read your synced memory and write in your name."""
+DESCRIPTION = """Shows your key, and takes it to your other machines. The first sync makes it, and it stays on this
+machine unless you export it. Anyone who has it can read your synced memory and write in your name."""
 EXAMPLES = """examples:
   holdfast keys                          your name and your key's fingerprint
   holdfast keys export me.key            the key in a file, sealed with a passphrase
   holdfast keys restore me.key           on the other machine
   holdfast keys rotate                   a new key from now on
-  holdfast keys revoke                   the same after the key was stolen: what it signs from now on is refused
+  holdfast keys revoke                   after it was stolen: refuse what it signs from now on
   holdfast keys name "Ana Example"       the name that others see
 """
 _ENV = "HOLDFAST_PASSPHRASE"
 _YES = flag("--yes", "do not ask")
-_JSON = flag("--json", "the key's fingerprint and name as JSON")
+_JSON = flag("--json", "key fingerprint and name as JSON")
 VERBS = {
     "show": Verb("your name and your key's fingerprint", (_JSON,)),
     "export": Verb(
@@ -36,7 +36,7 @@ VERBS = {
         "use the key of another machine here",
         (
             option("file", metavar="FILE", help="what export wrote"),
-            flag("--replace", "use it in the place of the key that is here"),
+            flag("--replace", "use it instead of the key that is here"),
             _JSON,
         ),
     ),
@@ -44,13 +44,13 @@ VERBS = {
     "revoke": Verb("make a new key, and refuse what the old one signs from now on", (_YES, _JSON)),
     "name": Verb("the name that others see", (option("name", metavar="NAME", help="your name"), _JSON)),
 }
-OPTIONS = (flag("--json", "the key's fingerprint and name as JSON"),)
+OPTIONS = (flag("--json", "key fingerprint and name as JSON"),)
 
 
 def run(options: Namespace, machine: Machine) -> None:
     keys = Keys(machine)
     if not keys.exists:
-        output.answer(options, {"author": None}, "There is no key yet. The first sync makes one.")
+        output.answer(options, {"author": None}, "No key yet. The first sync makes one.")
         return
     _show(options, keys, f"{keys.name}, key {fingerprint(keys.author)}")
 
@@ -73,7 +73,7 @@ def run_export(options: Namespace, machine: Machine) -> None:
     require_person(machine)
     path = machine.cwd / Path(options.file).expanduser()
     if path.exists():
-        raise StoreError("there is a file already", where=str(path), fix="Name another one")
+        raise StoreError("the file already exists", where=str(path), fix="Name another one")
     keys = Keys(machine)
     data = keys.export(_passphrase(machine, again=True))
     with files.explained(path, "write"), files.open_new(path, 0o600) as file:
@@ -110,8 +110,10 @@ def run_revoke(options: Namespace, machine: Machine) -> int | None:
 
 def _renew(options: Namespace, machine: Machine, *, revoke: bool) -> int | None:
     require_person(machine)
-    question = "Make a new key? Export it to your other machines then, and ask your teams to invite it."
-    if not options.yes and not agreed(question, fix="Say --yes to go ahead"):
+    question = (
+        "Make a new key? You must then export it to your other machines, and ask your teams to invite it."
+    )
+    if not options.yes and not agreed(question, fix="Add --yes to go ahead"):
         output.line("Nothing was changed.")
         return 1
     keys = Keys(machine)
@@ -134,8 +136,8 @@ def _passphrase(machine: Machine, *, again: bool = False) -> str:
     if given := machine.env.get(_ENV):
         return given
     if not terminal():
-        raise UsageError("no terminal, so nobody can be asked for the passphrase", fix=f"Set {_ENV}")
+        raise UsageError("no terminal: cannot ask for the passphrase", fix=f"Set {_ENV}")
     first = getpass.getpass("Passphrase: ")
     if again and getpass.getpass("Once more: ") != first:
-        raise UsageError("the two differ", fix="Try again")
+        raise UsageError("the passphrases differ", fix="Try again")
     return first

@@ -19,14 +19,13 @@ from holdfast.views.memory import iso
 if TYPE_CHECKING:
     from holdfast.knowledge.scan import Progress
 
-DESCRIPTION = """How things are done in this repository: its package manager, commands, tools, naming, layout of tests,
-style, commits and libraries, the structures of its code, its hot and complex files, and facts that sessions learned.
-Each with how sure it is and the files that show it. Nothing is run, nothing is sent; AGENTS.md and its kin are not
-read."""
+DESCRIPTION = """Shows how things are done in this repository: package manager, commands, tools, naming, tests,
+style, commits, libraries, structure, hot and complex files, and facts from sessions. Each statement shows how sure
+it is and the files behind it. Nothing is run or sent; AGENTS.md and similar files are not read."""
 EXAMPLES = """examples:
-  holdfast know                     what is known, as of now; writes nothing
-  holdfast know scan                look at the checkout and keep what was found
-  holdfast know context --max 2000  the same as markdown for a system prompt, at most 2000 characters
+  holdfast know                     what is known now; writes nothing
+  holdfast know scan                scan the checkout and keep what was found
+  holdfast know context --max 2000  as markdown for a system prompt, at most 2000 characters
   holdfast know --json              with evidence, for programs"""
 _SHOWN_FILES = 12
 _SHOWN_FACTS = 15
@@ -35,10 +34,10 @@ _SHOWN_FACTS = 15
 OPTIONS = (flag("--json", "everything as JSON, with evidence"),)
 _JSON = flag("--json", "the same as JSON", default=SUPPRESS)
 VERBS = {
-    "scan": Verb("look at the checkout and keep what was found", (_JSON,)),
+    "scan": Verb("scan the checkout and keep what was found", (_JSON,)),
     "context": Verb(
         "markdown for a system prompt",
-        (option("--max", type=int, metavar="N", help="at most so many characters (default: all)"), _JSON),
+        (option("--max", type=int, metavar="N", help="at most N characters (default: all)"), _JSON),
     ),
 }
 
@@ -55,7 +54,7 @@ def run(options: Namespace, machine: Machine) -> None:
         return _show_scan(scan)
     _show(scan.knowledge)
     if not scan.knowledge.scanned_at:
-        output.note("Nothing of this is kept yet: holdfast know scan does that.")
+        output.note("Not kept yet: holdfast know scan keeps it.")
 
 
 def _context(items: Items, most: int | None, as_object: bool) -> None:
@@ -67,7 +66,7 @@ def _context(items: Items, most: int | None, as_object: bool) -> None:
     if as_object:
         return output.show_json({"context": text, "characters": len(text), "max": most})
     if not text:
-        output.note(f"Nothing fits into {most} characters.")
+        output.note(f"Nothing fits in {most} characters.")
     output.write(on_screen(text) if output.on_terminal() else text)
 
 
@@ -99,7 +98,7 @@ def as_json(known: Knowledge) -> dict[str, Any]:
 def _show_scan(found: RepositoryLook) -> None:
     knowledge = found.knowledge
     if found.unchanged:
-        output.line(f"Nothing changed since the last look ({counted(knowledge.looked.listed, 'file')}).")
+        output.line(f"Nothing has changed since the last scan ({counted(knowledge.looked.listed, 'file')}).")
         return
     looked = knowledge.looked
     output.line(
@@ -122,7 +121,7 @@ def _show(known: Knowledge) -> None:
     if not looked.listed and not any(
         getattr(known.now, kind) for kind in ("conventions", "patterns", "facts")
     ):
-        output.line("There are no files here to learn from.")
+        output.line("No files here to learn from.")
         return
     counts = [
         f"{counted(looked.listed, 'file')} listed by {looked.listed_by or 'nobody'}",

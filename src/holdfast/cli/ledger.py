@@ -28,13 +28,12 @@ from holdfast.terminal.options import (
 from holdfast.terminal.output import EMPTY, NONE_CHOSEN, Column, Table, plural
 from holdfast.views import ledger as views
 
-DESCRIPTION = (
-    "One row per session of any agent: what was tried, by which model, at what cost, and how it ended."
-)
+DESCRIPTION = """One row for each session of any agent: what it was about, which model, what it cost, and how it
+ended."""
 EXAMPLES = """examples:
   holdfast ledger                      the newest sessions of this project
   holdfast ledger --since 7d           those of the last week
-  holdfast ledger show 847ff7d2        one session with its tasks and the evidence for them
+  holdfast ledger show 847ff7d2        one session with its tasks and their evidence
   holdfast ledger stats --by kind      failure rates with n and interval, cost and time
   holdfast ledger report --format html > report.html
   holdfast ledger export --format csv  for spreadsheets, dashboards and data frames
@@ -55,7 +54,7 @@ _FILTERS = (
     *limit("sessions, the newest", "a terminal shows 20"),
 )
 _ADD_TEXTS = {
-    "model": "the model that did the work, e.g. claude-opus-4-7",
+    "model": "the model, e.g. claude-opus-4-7",
     "provider": "who served the model, e.g. anthropic",
     "agent": "the coding agent, e.g. claude-code",
     "framework": "what the project is built with, e.g. react",
@@ -66,14 +65,14 @@ _ADD_COUNTS = {
     "failed": "tasks that failed (default: the number of --failure)",
     "skipped": "tasks left open",
     "commits": "commits made",
-    "input": "tokens read that no cache held",
+    "input": "input tokens that were not cached",
     "output": "tokens written by the model",
     "cache-read": "tokens read from the cache",
     "cache-write": "tokens written to the cache",
 }
 _ADD = (
-    option("--session", default="", help="session id (default: made from the content)"),
-    option("--goal", default="", help="what it was about; only its keywords are kept"),
+    option("--session", default="", help="session id (default: derived from the content)"),
+    option("--goal", default="", help="what it was about; only keywords are kept"),
     *(option(f"--{name}", metavar="NAME", help=about) for name, about in _ADD_TEXTS.items()),
     *(option(f"--{name}", type=count, metavar="N", help=about) for name, about in _ADD_COUNTS.items()),
     option("--cost", metavar="USD", help="dollars, e.g. 0.12 (default: unknown)"),
@@ -98,23 +97,23 @@ _PLACES = option(
     "places",
     nargs="*",
     metavar="DIR",
-    help="repositories or ledger files to read instead of this project's, as one",
+    help="read these repositories or ledger files instead of this project's",
 )
 OPTIONS = (*_FILTERS, flag("--json", "rows as a JSON array"))
 VERBS = {
     "list": Verb("the sessions of this project (the default)", of_verb(*OPTIONS)),
     "show": Verb(
-        "one session: its row, its tasks and what decided them",
+        "one session: its row, its tasks and the evidence",
         (
             option("session", metavar="SESSION", help="the session id, or the beginning of it"),
             *of_verb(flag("--json", "row and local record as JSON")),
         ),
     ),
     "stats": Verb(
-        "totals, averages, failures and cost per model, or by anything else",
+        "totals, averages, failures and cost, by model or anything else",
         (
             _PLACES,
-            option("--by", choices=_BY, help="one line for each of these instead"),
+            option("--by", choices=_BY, help="group by this instead"),
             *of_verb(*_FILTERS, flag("--json", "the figures as JSON")),
         ),
     ),
@@ -134,7 +133,7 @@ VERBS = {
                 "--format",
                 choices=_EXPORTS,
                 default="csv",
-                help="csv unless said (grafana: a dashboard)",
+                help="default: csv (grafana: a dashboard)",
             ),
             option("-o", "--output", metavar="FILE", help="write here instead of standard output"),
             option("--out", metavar="DIR", help="parquet: files by month and project, for many ledgers"),
@@ -153,19 +152,19 @@ VERBS = {
         ),
     ),
     "merge": Verb(
-        "take in the rows of other clones' ledgers",
+        "merge the rows of other clones' ledgers",
         (
             option("places", nargs="+", metavar="FILE", help="ledger files, or repositories that have one"),
             *of_verb(flag("--json", "what was taken in, as JSON")),
         ),
     ),
     "commit": Verb(
-        "commit the shared ledger, and nothing else, with a telling message",
+        "commit the shared ledger and nothing else",
         (flag("--dry-run", "only show the message, commit nothing"),),
     ),
     "share": Verb(
         "track the ledger in git; commits nothing",
-        (flag("--undo", "take it out of git again (history keeps what was committed)"),),
+        (flag("--undo", "stop tracking it (git history keeps what was committed)"),),
     ),
     "add": Verb("write a row by hand", (*_ADD, *of_verb(flag("--json", "print the row as JSON")))),
 }
@@ -230,7 +229,7 @@ def run_export(options: Namespace, machine: Machine) -> None:
     if options.output:
         path = machine.cwd / Path(options.output).expanduser()
         if not path.parent.is_dir():
-            raise UsageError("there is no such folder", where=str(path.parent), fix="Make it first")
+            raise UsageError("there is no such folder", where=str(path.parent), fix="Create it first")
         write_export(project, path, pieces)
         written = "a dashboard" if options.format == "grafana" else plural(len(rows), "session")
         return output.note(f"{written} written to {path}")
@@ -247,7 +246,7 @@ def _export_folder(options: Namespace, machine: Machine) -> None:
     from holdfast.ledger.parquet import write_partitions
 
     if options.format != "parquet" or options.output or _filter(options) != app.Filter():
-        raise UsageError("--out takes whole ledgers as Parquet", fix="Add --format parquet, and no filter")
+        raise UsageError("--out exports whole ledgers as Parquet", fix="Add --format parquet, and no filter")
     ledgers, problems = app.named_ledgers(machine, options.places)
     output.warn_all(problems)
     written = write_partitions(
@@ -297,8 +296,8 @@ def run_commit(options: Namespace, machine: Machine) -> None:
 def run_share(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     if options.undo:
-        left = " Commit the removal; git's history keeps what it had." if app.unshare(project) else ""
-        output.line(f"The ledger is yours alone again.{left}")
+        left = " Commit the removal; git history keeps earlier versions." if app.unshare(project) else ""
+        output.line(f"The ledger is private again.{left}")
     else:
         staged = ", ".join(app.share(project))
         output.line(f"Tracked in git, not committed: {staged}. Merges keep both sides' rows.")
@@ -308,7 +307,7 @@ def run_add(options: Namespace, machine: Machine) -> None:
     project, row = machine.project(), _entry(options, machine)
     if row == LedgerEntry(session=""):
         raise UsageError(
-            "there is nothing to write down",
+            "nothing to write down",
             fix='Say what it was about: holdfast ledger add --goal "fix the login" --model gpt-5 --cost 0.12',
         )
     entry = app.add_row(machine, project, row)
@@ -365,10 +364,10 @@ def _dollars(text: str | None) -> Decimal | None:
     try:
         value = Decimal(text.removeprefix("$"))
     except InvalidOperation as error:
-        raise UsageError(f"{text!r} is no amount", fix="Write dollars as 0.12") from error
+        raise UsageError(f"{text!r} is not an amount", fix="Write dollars as 0.12") from error
     if not value.is_finite() or not 0 <= value < 10**9 or value.as_tuple().exponent < -12:  # type: ignore[operator]
         raise UsageError(
-            f"{text!r} is no cost", fix="Write dollars as 0.12, or leave --cost out when unknown"
+            f"{text!r} is not a cost", fix="Write dollars as 0.12, or leave --cost out when unknown"
         )
     return value
 
@@ -379,4 +378,4 @@ def _seconds(text: str | None) -> int | None:
     try:
         return parse_duration(text)
     except ValueError as error:
-        raise UsageError(f"{text!r} is no duration", fix="Write it as 8min, 1h 5min or 90s") from error
+        raise UsageError(f"{text!r} is not a duration", fix="Write it as 8min, 1h 5min or 90s") from error

@@ -30,19 +30,19 @@ from holdfast.terminal.options import (
 from holdfast.terminal.output import flat, plural
 from holdfast.views import lessons as views
 
-DESCRIPTION = """Lessons: rules that sessions taught, each with the sessions it was seen in. A candidate becomes active
-when you promote it, a week after you were first shown it unless you reject it, or once it was seen in two sessions.
-Lessons that came with a repository count only after `lessons trust`. NAME may be the beginning of a name, or an id."""
+DESCRIPTION = """Manages lessons: rules that sessions taught or you wrote. A candidate becomes active when you
+promote it, when two sessions have taught it, or a week after you first saw it, unless you reject it. Lessons from a
+repository count only after `lessons trust`."""
 EXAMPLES = """examples:
   holdfast lessons                          all lessons: yours, this project's, shared ones
-  holdfast lessons review                   look through candidates: one key for each
+  holdfast lessons review                   go through proposals: one key for each
   holdfast lessons add testing --rule "run make test, never pytest itself" --fingerprint Makefile
-  holdfast lessons change testing --rule "run make test in api/"     these rules in the place of its rules
-  holdfast lessons share testing            let git track it in .holdfast/lessons/ (--undo takes it back)
-  holdfast lessons stale                    what is skipped, and what has changed (refresh mends it)
-  holdfast lessons extract --dry-run        what a configured model would be asked about the latest session
-  holdfast lessons export testing --as claude   a deny rule to paste, and how often it would have been wrong
-  holdfast lessons trust                    show what came with the repository, and agree to it
+  holdfast lessons change testing --rule "run make test in api/"     replace its rules
+  holdfast lessons share testing            share it in git, in .holdfast/lessons/ (--undo takes it back)
+  holdfast lessons stale                    what is stale, and what has changed (refresh fixes it)
+  holdfast lessons extract --dry-run        what a configured model would be asked
+  holdfast lessons export testing --as claude   a deny rule, and how often it would have been wrong
+  holdfast lessons trust                    read what came with the repository, and trust it
 """
 _STATES = ("candidate", "active", "stale", "muted", "rejected", "untrusted")
 _SCOPES = ("personal", "local", "shared")
@@ -55,13 +55,13 @@ _WHICH: dict[Place, str] = {
 
 
 _ADVICE = {
-    "candidate": "to look at: holdfast lessons review",
+    "candidate": "to review: holdfast lessons review",
     "untrusted": "from the repository, not trusted: holdfast lessons trust",
     "stale": "stale: holdfast lessons stale says why",
 }
 _JSON = flag("--json", "the result as JSON", default=SUPPRESS)
 _NAMES = option("names", nargs="+", metavar="NAME", help="name or id, or the beginning of it")
-_PERSONAL = flag("--personal", "for all your projects, not this one alone")
+_PERSONAL = flag("--personal", "for all your projects, not just this one")
 _FILTERS = (
     option(
         "--state",
@@ -76,7 +76,7 @@ OPTIONS = (*_FILTERS, *_LIMIT, flag("--json", "the result as JSON"))
 VERBS = {
     "list": Verb("all lessons, of all scopes (the default)", (*of_verb(*_FILTERS, *_LIMIT), _JSON)),
     "review": Verb(
-        "look through candidates: one key for each",
+        "go through proposals: one key for each",
         (flag("--json", "the candidates as JSON, nothing is asked", default=SUPPRESS),),
     ),
     "show": Verb(
@@ -84,27 +84,27 @@ VERBS = {
         (option("name", metavar="NAME", help="the lesson's name or id, or the beginning of it"), _JSON),
     ),
     "promote": Verb("make candidates active", (_NAMES, _PERSONAL, _JSON)),
-    "reject": Verb("not wanted: removed, and kept away in any words", (_NAMES, _JSON)),
+    "reject": Verb("unwanted: remove it, and block it in any wording", (_NAMES, _JSON)),
     "mute": Verb(
-        "true, but not to be told",
+        "true, but do not show it",
         (
             _NAMES,
             option("--days", type=at_least_one, metavar="N", help="for N days (default: until unmuted)"),
             _JSON,
         ),
     ),
-    "unmute": Verb("tell a muted lesson again", (_NAMES, _JSON)),
+    "unmute": Verb("show a muted lesson again", (_NAMES, _JSON)),
     "share": Verb(
-        "let git track lessons in .holdfast/lessons/; commits nothing",
+        "share lessons in .holdfast/lessons/ and stage them; commits nothing",
         (
             _NAMES,
-            flag("--undo", "take them out of the repository again"),
-            flag("--replace", "put yours in the place of somebody else's of the same name"),
+            flag("--undo", "remove them from the repository again"),
+            flag("--replace", "replace somebody else's lesson of the same name"),
             _JSON,
         ),
     ),
     "change": Verb(
-        "put other rules in the place of a lesson's",
+        "replace a lesson's rules",
         (
             option("name", metavar="NAME", help="the lesson's name or id, or the beginning of it"),
             option(
@@ -118,18 +118,18 @@ VERBS = {
             _JSON,
         ),
     ),
-    "rm": Verb("take lessons away (a session may teach them anew: reject keeps them away)", (_NAMES, _JSON)),
-    "stale": Verb("lessons that are skipped: what they depend on has changed", (_JSON,)),
+    "rm": Verb("remove lessons (sessions may teach them again; reject prevents that)", (_NAMES, _JSON)),
+    "stale": Verb("lessons not shown because what they depend on has changed", (_JSON,)),
     "refresh": Verb(
         "bring stale lessons up to date with the repository",
         (
             option("names", nargs="*", metavar="NAME", help="only these (default: all that are stale)"),
-            flag("--keep", "they hold as they are: only the hashes are new"),
+            flag("--keep", "they still hold: only update the hashes"),
             _JSON,
         ),
     ),
     "trust": Verb(
-        "show lessons that came with the repository, and agree to them",
+        "show lessons that came with the repository, and trust them",
         (
             option("names", nargs="*", metavar="NAME", help="only these (default: all that are shown)"),
             flag("--all", "all that are not trusted yet"),
@@ -139,7 +139,7 @@ VERBS = {
         ),
     ),
     "export": Verb(
-        "a lesson as a deny rule of an agent's own guard, or as a check before a commit",
+        "a lesson as a deny rule for an agent's own guard, or as a pre-commit check",
         (
             option("name", metavar="NAME", help="the lesson's name or id, or the beginning of it"),
             option(
@@ -167,8 +167,8 @@ VERBS = {
         ),
     ),
     "learn": Verb(
-        "read sessions again that an older holdfast could not learn from",
-        (flag("--all", "all of them, whoever read them"), _JSON),
+        "read again sessions that an older holdfast could not learn from",
+        (flag("--all", "all of them"), _JSON),
     ),
     "add": Verb(
         "write a lesson by hand, active at once",
@@ -190,9 +190,9 @@ VERBS = {
                 help="what it depends on: a file, tests/, src/**/*.ts, package.json#scripts.test; repeat it for each",
             ),
             option("--kind", choices=KINDS, default="other", help="the sort of lesson (default: other)"),
-            option("--file", type=Path, metavar="FILE", help="take a file that is written already"),
+            option("--file", type=Path, metavar="FILE", help="use an existing file"),
             _PERSONAL,
-            flag("--replace", "in the place of a lesson of the same name"),
+            flag("--replace", "replace a lesson of the same name"),
             _JSON,
         ),
     ),
@@ -236,7 +236,7 @@ def _list(options: Namespace, machine: Machine) -> None:
 
     if count := behind(project):
         sessions = "One session was" if count == 1 else f"{count} sessions were"
-        output.note(f"{sessions} read by an older holdfast: holdfast lessons learn learns from them.")
+        output.note(f"{sessions} read by an older holdfast; holdfast lessons learn reads them again.")
 
 
 def _advise(seen: Sequence[LessonStatus]) -> None:
@@ -247,7 +247,7 @@ def _advise(seen: Sequence[LessonStatus]) -> None:
         if pays(status.payback) is False:
             usage = f"told {output.counted(status.payback.injected, 'time')}, used {status.payback.used}"
             output.note(
-                f"{status.lesson.name} does not pay ({usage}): holdfast lessons rm {status.lesson.name}"
+                f"{status.lesson.name} is not worth its tokens ({usage}): holdfast lessons rm {status.lesson.name}"
             )
 
 
@@ -307,8 +307,8 @@ def active_text(one: Handled, options: Namespace) -> str:
 
 
 def _rejected(one: Handled, options: Namespace) -> str:
-    stays = " Its file stays in the repository, and does not count here." if one.place == "shared" else ""
-    return f"{_which(one)} is rejected and will not come back: {_rules(one)}.{stays}"
+    stays = " Its file stays in the repository but has no effect here." if one.place == "shared" else ""
+    return f"{_which(one)} rejected, and will not come back: {_rules(one)}.{stays}"
 
 
 def _muted(one: Handled, options: Namespace) -> str:
@@ -337,7 +337,10 @@ _CHANGES: dict[str, tuple[_Change, Callable[[Handled, Namespace], str]]] = {
     "promote": (lambda m, p, o: app.promote(m, p, o.names, personal=o.personal), active_text),
     "reject": (lambda m, p, o: app.reject(m, p, o.names), _rejected),
     "mute": (lambda m, p, o: app.mute(m, p, o.names, o.days), _muted),
-    "unmute": (lambda m, p, o: app.unmute(m, p, o.names), lambda one, o: f"{one.lesson.name} is told again."),
+    "unmute": (
+        lambda m, p, o: app.unmute(m, p, o.names),
+        lambda one, o: f"{one.lesson.name} is shown again.",
+    ),
     "rm": (lambda m, p, o: app.remove(m, p, o.names), _removed),
 }
 
@@ -356,12 +359,12 @@ def run_share(options: Namespace, machine: Machine) -> None:
         return output.answer(
             options,
             [handled_as_json(handled) for handled in done],
-            f"Out of the repository: {names}. Commit the removal; git's history keeps what it had.",
+            f"Removed from the repository: {names}. Commit the removal; git history keeps earlier versions.",
         )
     staged = sharing.share(machine, machine.project(), options.names, instead=options.replace)
     output.answer(options, {"staged": staged}, f"Tracked in git, not committed: {', '.join(staged)}.")
     if not options.json:
-        output.note("Rules and sessions are shared; the lines of evidence stay on this machine.")
+        output.note("Rules and session ids are shared; the evidence stays on this machine.")
 
 
 def run_add(options: Namespace, machine: Machine) -> None:
@@ -369,7 +372,7 @@ def run_add(options: Namespace, machine: Machine) -> None:
     if options.file is not None:
         if options.rule or options.fingerprint or options.description:
             raise UsageError(
-                "--file brings its own rules", fix="Leave out --rule, --description and --fingerprint"
+                "--file has its own rules", fix="Leave out --rule, --description and --fingerprint"
             )
         done = app.add_file(
             machine,
@@ -396,4 +399,4 @@ def run_add(options: Namespace, machine: Machine) -> None:
     output.answer(options, handled_as_json(done), active_text(done, options))
     for status in () if options.json else app.read_lessons(machine, project).lessons:
         if status.state == "stale" and (status.lesson.name, status.place) == (done.lesson.name, done.place):
-            output.note(f"It is stale and not told yet: {'; '.join(status.drift)}")
+            output.note(f"It is stale and not shown yet: {'; '.join(status.drift)}")

@@ -30,14 +30,14 @@ _NO_TERMINAL = (
     "holdfast lessons list --state candidate shows them; then lessons promote NAME, or lessons reject NAME"
 )
 _RESULTS = {
-    ("rewritten", "repository"): "rewritten, as the repository has it now",
-    ("rewritten", "sessions"): "rewritten, as sessions since the change show it",
+    ("rewritten", "repository"): "updated from the repository",
+    ("rewritten", "sessions"): "updated from sessions since the change",
     ("kept", "repository"): "still holds: the repository still defines it",
     ("kept", "sessions"): "still holds: sessions since the change show it again",
-    ("kept", "person"): "still holds: you say so",
-    ("retired", "repository"): "retired: all it depends on is gone",
-    ("retired", "sessions"): "retired: no session since the change met it",
-    ("left", ""): "still stale: only you can tell whether it holds",
+    ("kept", "person"): "still holds: you confirmed it",
+    ("retired", "repository"): "retired: everything it depends on is gone",
+    ("retired", "sessions"): "retired: no session has met it since the change",
+    ("left", ""): "still stale: only you can tell if it holds",
 }
 
 
@@ -54,9 +54,9 @@ def review(options: Namespace, machine: Machine) -> None:
         return output.show_json([views.in_full(candidate, ()) for candidate in waiting])
     output.warn_all(listed.problems)
     if not waiting:
-        return output.line("Nothing to review: no candidate waits.")
+        return output.line("Nothing to review.")
     if not consent.terminal():
-        raise UsageError("review asks for single keys, and there is no terminal here", fix=_NO_TERMINAL)
+        raise UsageError("review needs a terminal", fix=_NO_TERMINAL)
     done: Counter[str] = Counter()
     for number, candidate in enumerate(waiting, 1):
         key = _decide(machine, project, candidate, f"{number} of {len(waiting)}")
@@ -117,7 +117,7 @@ def export(options: Namespace, machine: Machine) -> None:
     if not rules:
         raise UsageError(
             f"{lesson.name} cannot be a deny rule: {others[0].reason if others else 'it has no rule'}",
-            fix="Only a lesson that names a command which fails here can be one; holdfast lessons list shows them",
+            fix="Only a lesson about a command that fails here can be one; holdfast lessons list shows them",
         )
     is_check = options.target == "pre-commit"
     past = count_refused(machine, project, rules)
@@ -142,20 +142,22 @@ def export(options: Namespace, machine: Machine) -> None:
     output.answer(options, value, lambda: output.write(rule.rstrip("\n") + "\n"))
     if options.json:
         return
-    output.note(f"For {PLACES[options.target]}. holdfast writes no such file, and refuses nothing itself.")
+    output.note(
+        f"For {PLACES[options.target]}. holdfast does not write this file, and blocks nothing itself."
+    )
     for other in others:
         output.note(f"Left out: {flat(other.rule)}: {other.reason}.")
     output.note(_refused_text(past))
     if is_check:
         output.note(
-            f"It would stop {plural(len(stopped), 'tracked file')} today"
+            f"It would reject {plural(len(stopped), 'tracked file')} today"
             + (f": {', '.join(stopped[:3])}." if stopped else ".")
         )
 
 
 def _refused_text(past: Refused) -> str:
     if not past.commands:
-        return "No session of this project ran a command that could be counted: its false blocks are unknown."
+        return "No session of this project ran a countable command: false blocks are unknown."
     counted = f"{plural(past.commands, 'command')} of {plural(past.sessions, 'session')} here"
     if not past.refused:
         return f"Of {counted} it would have refused none."
@@ -171,7 +173,7 @@ def trust(options: Namespace, machine: Machine) -> int:
     """Shows all that came with a repository before it asks for agreement."""
     project = machine.project()
     if options.all and options.names:
-        raise UsageError("--all and names at once", fix="Say one of them")
+        raise UsageError("--all cannot be combined with names", fix="Say one of them")
     if options.revoke:
         names = sharing.revoke(machine, project, options.names)
         output.answer(options, {"trusted": [], "revoked": names}, f"No longer trusted: {', '.join(names)}.")
@@ -180,10 +182,10 @@ def trust(options: Namespace, machine: Machine) -> int:
     output.warn_all(problem for problem in problems if problem.startswith(".holdfast/lessons"))
     seen = sharing.to_trust(machine, project, options.names)
     if not seen:
-        nothing = "These are trusted already." if options.names else "Nothing here waits for your trust."
+        nothing = "Already trusted." if options.names else "Nothing here waits for your trust."
         output.answer(options, {"trusted": [], "waiting": []}, nothing)
     elif options.yes and not options.names and not options.all:
-        raise UsageError("--yes to what?", fix="Name the lessons, or say --all")
+        raise UsageError("--yes needs a NAME or --all", fix="Name the lessons, or say --all")
     elif options.json and not options.yes:
         output.show_json({"trusted": [], "waiting": [views.as_json(status) for status in seen]})
     else:
@@ -198,11 +200,11 @@ def _agree(options: Namespace, machine: Machine, project: Project, seen: Sequenc
         output.line()
     names = [status.lesson.name for status in seen]
     which = f"these {len(names)} lessons" if len(names) > 1 else f"the lesson {names[0]}"
-    if not options.yes and not agreed(f"Tell agents {which}?", "Say --yes with NAME or --all to agree"):
+    if not options.yes and not agreed(f"Show agents {which}?", "Add --yes and NAME or --all to agree"):
         output.line("Nothing was changed.")
         return 1
     sharing.agree(machine, project, seen)
-    done = f"Trusted as they are now: {', '.join(names)}. Any change takes it back."
+    done = f"Trusted: {', '.join(names)}. Any change takes it back."
     output.answer(options, {"trusted": names, "waiting": []}, done)
     return 0
 
@@ -233,7 +235,7 @@ def _show_stale(seen: Sequence[LessonStatus]) -> None:
                 ),
             )
         )
-    output.note("They are not told to agents. holdfast lessons refresh renews or retires them.")
+    output.note("Agents do not see them. holdfast lessons refresh updates or retires them.")
 
 
 def _show_drift(title: str, one: LessonStatus | upkeep.Refreshed) -> None:
@@ -296,7 +298,7 @@ def extract(options: Namespace, machine: Machine) -> None:
     known_note = f", {done.known} known or rejected before" if done.known else ""
     output.line(f"Session {done.session}: {', '.join(done.added) or 'nothing new'}{known_note}, {price}.")
     if done.added:
-        output.note("Candidates: they wait for you, holdfast lessons review.")
+        output.note("They wait for you: holdfast lessons review.")
 
 
 def _show_sent(sent: extraction.Sent) -> None:
@@ -314,7 +316,7 @@ def learn(options: Namespace, machine: Machine) -> None:
         )
     if not done.behind:
         return output.line(
-            "Nothing to read again: every session was read by this holdfast. --all reads all of them."
+            "Nothing to read again: this version has read every session. --all reads all of them."
         )
     gone = f", {done.gone} have no transcript any more" if done.gone else ""
     new = plural(done.lessons, "new lesson") if done.lessons else "nothing new"

@@ -12,7 +12,7 @@ from holdfast.model.memory import LogEntry
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, limit, moment_from, option, since
 
-DESCRIPTION = """Shows the log of this project, archived sessions included, newest last. It is markdown in
+DESCRIPTION = """Shows this project's log, newest last, including archived sessions. The file is
 .holdfast/local/projects/<name>/log.md; holdfast only ever adds to it."""
 EXAMPLES = """examples:
   holdfast log                    the last five sessions
@@ -31,8 +31,8 @@ OPTIONS = (
     option("--agent", metavar="AGENT", help="only this agent's sessions, e.g. claude-code"),
     option("--branch", metavar="NAME", help="only sessions on this branch"),
     option("--project", default="", metavar="NAME", help="default: the one of this branch"),
-    option("--grep", metavar="TEXT", help="only sessions whose entry holds this text"),
-    flag("--decisions", "only sessions that decided something"),
+    option("--grep", metavar="TEXT", help="only sessions whose entry contains this text"),
+    flag("--decisions", "only sessions with decisions"),
     flag("--json", "the entries as JSON"),
 )
 

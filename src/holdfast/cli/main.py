@@ -12,92 +12,98 @@ from holdfast import __version__
 # name -> (module, one line of help). The module is imported only when its command runs. A name of two words is a
 # subcommand that is a module of its own; the other subcommands are the VERBS of their command's module.
 COMMANDS: dict[str, tuple[str, str]] = {
-    "init": ("holdfast.cli.init", "set this project up: read sessions, look around, wire your agents"),
-    "doctor": ("holdfast.cli.doctor", "check that everything is sound, and say what is not"),
+    "init": (
+        "holdfast.cli.init",
+        "set up this project: import sessions, scan the repository, connect agents",
+    ),
+    "doctor": ("holdfast.cli.doctor", "check that everything is in order, and repair it"),
     "agents": ("holdfast.cli.agents", "agents on this machine: list, install, uninstall, plugin, on, off"),
     "agents install": (
         "holdfast.cli.install",
-        "let an agent remember and be told: hooks in its own configuration",
+        "connect an agent: hooks and tools in its own configuration",
     ),
-    "agents uninstall": ("holdfast.cli.uninstall", "take the hooks out again, to the byte"),
+    "agents uninstall": ("holdfast.cli.uninstall", "disconnect an agent and restore its configuration"),
     "agents plugin": (
         "holdfast.cli.plugin",
-        "the same as a plugin of the agent, with commands and a skill",
+        "connect an agent by a plugin, with commands and a skill",
     ),
     "agents on": ("holdfast.cli.switch", "switch hooks on again in this directory"),
     "agents off": ("holdfast.cli.switch", "switch hooks off in this directory"),
     "status": ("holdfast.cli.status", "where this project stands (what plain `holdfast` shows)"),
-    "resume": ("holdfast.cli.resume", "what a new session needs to go on here"),
-    "handoff": ("holdfast.cli.handoff", "say in your own words what is next"),
+    "resume": ("holdfast.cli.resume", "what a new session needs to continue here"),
+    "handoff": ("holdfast.cli.handoff", "record the next steps, or hand a session over to another agent"),
     "todo": ("holdfast.cli.todo", "list, add, change and close to-dos"),
-    "search": ("holdfast.cli.search", "find anything that is remembered; --brief composes all of a subject"),
-    "ask": ("holdfast.cli.ask", "an answer from the record, or the few lines that a task needs"),
-    "recall": ("holdfast.cli.recall", "the few lines that a task needs, each with its source"),
-    "why": ("holdfast.cli.why", "what a session was told, and for what reason"),
+    "search": ("holdfast.cli.search", "find anything in memory; --brief collects all of a subject"),
+    "ask": ("holdfast.cli.ask", "an answer from memory, or the few lines a task needs"),
+    "recall": ("holdfast.cli.recall", "the few lines a task needs, each with its source"),
+    "why": ("holdfast.cli.why", "what a session saw, and why"),
     "note": ("holdfast.cli.note", "keep what you know: a fact, a decision, an answer, a rule"),
     "note fact": ("holdfast.cli.fact", "keep, list, verify and retire facts, each with its evidence"),
     "note decision": ("holdfast.cli.decide", "keep, list, change, confirm and retire decisions"),
     "note answer": ("holdfast.cli.answer", "answer or close a question, so that it is not asked again"),
-    "note write": ("holdfast.cli.write", "let your own agent write what a session settled, once"),
-    "note rule": ("holdfast.cli.rule", "keep a rule as a lesson of this project"),
-    "lessons": ("holdfast.cli.lessons", "what sessions taught: review, promote, reject, share, trust"),
-    "know": ("holdfast.cli.know", "how things are done here, with the files that show it"),
-    "forget": ("holdfast.cli.forget", "remove a session, a fact or words from all of memory, for good"),
-    "undo": ("holdfast.cli.undo", "take back the last change, and bring it back again"),
-    "ui": ("holdfast.cli.ui", "everything that is remembered, as a page in your browser"),
+    "note write": ("holdfast.cli.write", "let your own agent write down what a session settled"),
+    "note rule": ("holdfast.cli.rule", "keep a rule that every agent should follow"),
+    "lessons": ("holdfast.cli.lessons", "rules that sessions taught: review, promote, reject, share, trust"),
+    "know": ("holdfast.cli.know", "how things are done in this repository, and the files that show it"),
+    "forget": ("holdfast.cli.forget", "remove a session, a fact or words from memory for good"),
+    "undo": ("holdfast.cli.undo", "take back the last change; again brings it back"),
+    "ui": ("holdfast.cli.ui", "everything in memory as a page in your browser"),
     "log": ("holdfast.cli.log", "what each session did, decided and found"),
-    "show": ("holdfast.cli.show", "a session as a person reads it: prompts, calls, diffs, cost"),
-    "blame": ("holdfast.cli.blame", "which session, request and decision is behind the lines of a file"),
+    "show": ("holdfast.cli.show", "one session in full: prompts, calls, diffs, cost"),
+    "blame": ("holdfast.cli.blame", "the session, request and decision behind lines of a file"),
     "ledger": ("holdfast.cli.ledger", "sessions in figures: list, stats, report, recommend, alerts, export"),
-    "ledger recommend": ("holdfast.cli.recommend", "which model to take for a goal, and what that rests on"),
-    "ledger similar": ("holdfast.cli.similar", "past sessions like a goal, and how they ended"),
-    "ledger alerts": ("holdfast.cli.alerts", "sessions that cost or take more than their like, and budgets"),
-    "ledger roi": ("holdfast.cli.roi", "what memory saved, counted, and how each figure was counted"),
+    "ledger recommend": ("holdfast.cli.recommend", "which model to use for a goal, and the evidence"),
+    "ledger similar": ("holdfast.cli.similar", "past sessions with a similar goal, and how they ended"),
+    "ledger alerts": ("holdfast.cli.alerts", "sessions that cost or took unusually much, and budgets"),
+    "ledger roi": ("holdfast.cli.roi", "what memory saved, and how each figure was counted"),
     "cost": ("holdfast.cli.cost", "what all agents on this machine used, at API prices"),
     "backtest": (
         "holdfast.cli.backtest",
-        "what memory would have told past sessions, and what came of it",
+        "what memory would have shown past sessions, and what came of it",
     ),
-    "sync": ("holdfast.cli.sync", "one memory on several machines, and what a team shares"),
-    "team": ("holdfast.cli.team", "who shares this project's decisions, and what each of them shares"),
-    "team server": ("holdfast.cli.team_server", "PostgreSQL for a team: set it up, let people in, check it"),
-    "audit": ("holdfast.cli.audit", "secrets, contradictions and dead weight in what agents read"),
+    "sync": ("holdfast.cli.sync", "keep memory in sync between machines and with a team"),
+    "team": ("holdfast.cli.team", "the members of a team, and what each of them shares"),
+    "team server": ("holdfast.cli.team_server", "PostgreSQL for a team: set it up, add members, check it"),
+    "audit": ("holdfast.cli.audit", "find secrets, contradictions and dead weight in what agents read"),
     "demo": ("holdfast.cli.demo", "try everything on bundled sessions in a scratch project"),
-    "import": ("holdfast.cli.import_", "read agents' transcripts into this project's memory"),
-    "context": ("holdfast.cli.context", "what is true here now, and what has changed since the last look"),
-    "questions": ("holdfast.cli.questions", "what was asked in this project, open questions first"),
-    "project": ("holdfast.cli.project", "the projects of this repository, and which one a branch works on"),
+    "import": ("holdfast.cli.import_", "read agents' sessions into this project's memory"),
+    "context": ("holdfast.cli.context", "what is true here now, and what changed since you last looked"),
+    "questions": ("holdfast.cli.questions", "questions that came up in this project, open ones first"),
+    "project": ("holdfast.cli.project", "the projects of this repository, and which one a branch belongs to"),
     "classify": (
         "holdfast.cli.classify",
-        "what a prompt asks for: code, a look, an answer, or neither",
+        "how a prompt is classified: code, a look, an answer, or neither",
     ),
-    "holdout": ("holdfast.cli.holdout", "give a random share of sessions nothing, to measure the effect"),
-    "share": ("holdfast.cli.share", "share decisions with your team, as files that are reviewed in git"),
-    "trust": ("holdfast.cli.trust", "archives and lessons from elsewhere that wait for you"),
+    "holdout": (
+        "holdfast.cli.holdout",
+        "withhold memory from a random share of sessions, to measure its effect",
+    ),
+    "share": ("holdfast.cli.share", "share decisions with your team, as files reviewed in git"),
+    "trust": ("holdfast.cli.trust", "archives, lessons and decisions from elsewhere that wait for you"),
     "history": ("holdfast.cli.history", "the versions of a file, and what each change did"),
     "archive": ("holdfast.cli.archive", "move older sessions of a long log to its archive"),
-    "export": ("holdfast.cli.export", "everything of this project's memory as one file"),
-    "restore": ("holdfast.cli.restore", "take such a file in, here or elsewhere"),
-    "keys": ("holdfast.cli.keys", "the key by which you sign and seal what is synced"),
-    "index": ("holdfast.cli.index", "bring the search index up to date, or rebuild it"),
-    "du": ("holdfast.cli.du", "what takes room on disk, by kind and project"),
-    "prune": ("holdfast.cli.prune", "remove old backups, leftovers, and what can be made again"),
+    "export": ("holdfast.cli.export", "this project's memory as one file"),
+    "restore": ("holdfast.cli.restore", "read such a file back in, here or elsewhere"),
+    "keys": ("holdfast.cli.keys", "the key that signs and seals what you sync"),
+    "index": ("holdfast.cli.index", "update the search index, or rebuild it"),
+    "du": ("holdfast.cli.du", "what uses disk space, by kind and project"),
+    "prune": ("holdfast.cli.prune", "remove old backups, leftovers, and what can be rebuilt"),
     "completion": ("holdfast.cli.completion", "print the completion script for your shell"),
     "hook": ("holdfast.cli.hook", "answer an agent's hook (machine interface)"),
     "statusline": ("holdfast.cli.statusline", "a line for Claude Code's status line (machine interface)"),
-    "fenced": ("holdfast.cli.fenced", "what a command prints as notes for an agent (machine interface)"),
+    "fenced": ("holdfast.cli.fenced", "a command's output as notes for an agent (machine interface)"),
     "mcp": ("holdfast.mcp.command", "memory as tools for agents, over MCP (machine interface)"),
 }
 
 # What `holdfast --help` lists, at most 24 commands, by what one wants of them.
 GROUPS: dict[str, str] = {
-    "begin": "init doctor agents",
-    "go on": "resume handoff todo",
+    "start": "init doctor agents",
+    "continue": "resume handoff todo",
     "ask": "search ask why",
     "remember": "note lessons know forget undo",
-    "look": "ui log show blame",
-    "count": "ledger cost backtest",
-    "share and care": "sync team audit",
+    "read": "ui log show blame",
+    "measure": "ledger cost backtest",
+    "share and check": "sync team audit",
 }
 # What `holdfast --help --all` lists below them. Every command is in one of these sections.
 RARE_GROUPS: dict[str, str] = {
@@ -140,10 +146,10 @@ def help_text(*, everything: bool = False) -> str:
     )
     return (
         f"{USAGE}\nMemory that every coding agent shares: local, markdown, no daemon, no cloud.\n"
-        "`holdfast` alone shows where this project stands.\n\n"
+        "`holdfast` by itself shows where this project stands.\n\n"
         f"{groups}\n\n"
-        "`holdfast COMMAND --help` says more. Every command that reads takes --json.\n\n"
-        "options:\n  -h, --help     show this and exit; with --all every command\n"
+        "`holdfast COMMAND --help` shows options and examples. Every command that reads takes --json.\n\n"
+        "options:\n  -h, --help     show this and exit; with --all, every command\n"
         "  --version      show the version and exit\n"
     )
 
@@ -184,7 +190,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             else:
                 gc.enable()  # a command may have disabled it, and this process continues
     except KeyboardInterrupt:  # while modules were still being loaded; a command answers for itself
-        sys.stderr.write("holdfast: interrupted before anything was done.\n")
+        sys.stderr.write("holdfast: interrupted; nothing was done.\n")
         return 130
     except OSError as error:
         from holdfast.terminal.run import give_up, is_ours

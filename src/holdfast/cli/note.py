@@ -5,9 +5,8 @@ from __future__ import annotations
 from holdfast.core.errors import UsageError
 from holdfast.terminal.options import Machine, Namespace
 
-DESCRIPTION = """Keeps what you know, so that every agent knows it from the next prompt on: a fact with its evidence, a
-decision with its reason, the answer to a question, a rule. `holdfast note fact --help` says more of each; `holdfast
-undo` takes the last one back."""
+DESCRIPTION = """Keeps what you know, so that every agent knows it from the next prompt on: a fact with its
+evidence, a decision with its reason, the answer to a question, a rule. holdfast undo takes the last one back."""
 EXAMPLES = """examples:
   holdfast note fact "The API listens on port 8080" --evidence "listening on :8080"
   holdfast note decision "Use pnpm, not npm" --because "the lock file is pnpm's"
@@ -17,6 +16,4 @@ EXAMPLES = """examples:
 
 
 def run(options: Namespace, machine: Machine) -> None:
-    raise UsageError(
-        "the kind of note is missing", fix='Say fact, decision, answer or rule: holdfast note rule "TEXT"'
-    )
+    raise UsageError("no kind of note", fix='Say fact, decision, answer or rule: holdfast note rule "TEXT"')

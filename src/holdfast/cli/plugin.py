@@ -9,11 +9,10 @@ from holdfast.flows.plugins import Made, make
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, option
 
-DESCRIPTION = """Makes a plugin for an agent, for those who would rather add a plugin than have their settings changed:
-hooks, tools, the commands /holdfast:resume, :ledger, :handoff, :lessons, :why and :wrong, and a skill that tells the
-agent when to use the tools. It is made for this machine in ~/.holdfast/plugins, and you add it in the agent with the
-commands that are shown. Run it again after holdfast was moved or upgraded. Memory is enabled in each repository by
-holdfast init --no-wire. OpenCode gets its plugin by holdfast agents install opencode."""
+DESCRIPTION = """Makes a plugin for an agent, if you prefer one to changed settings: hooks, tools, a skill, and the
+commands /holdfast:resume, :ledger, :handoff, :lessons, :why and :wrong. The plugin is for this machine; add it in
+the agent with the commands shown. Make it again after you upgrade or move holdfast. Enable memory in each
+repository with holdfast init --no-wire. For OpenCode, use holdfast agents install opencode."""
 EXAMPLES = """examples:
   holdfast agents plugin claude-code                  make it, and say how to add it
   holdfast agents plugin codex --to ~/plugins/codex   in a folder of your choice
@@ -23,9 +22,9 @@ EXAMPLES = """examples:
 
 OPTIONS = (
     option("agent", metavar="AGENT", help=f"one of: {', '.join(PLUGINS)}"),
-    option("--to", type=Path, metavar="DIR", help="make it there (default: ~/.holdfast/plugins)"),
+    option("--to", type=Path, metavar="DIR", help="where to make it (default: ~/.holdfast/plugins)"),
     flag("--no-mcp", "without tools"),
-    flag("--path", "print nothing but the folder, for scripts"),
+    flag("--path", "print only the folder, for scripts"),
     flag("--json", "what was made as JSON"),
 )
 
@@ -49,11 +48,11 @@ def _tell(made: Made) -> None:
     state = "made" if made.new else "made anew" if made.changed else "up to date"
     output.line(f"The plugin for {made.title} is {state}: {output.place(made.folder)}")
     if made.changed and not made.new and made.update:
-        output.lines("Take it over in the agent:", f"  {made.update}")
+        output.lines("Update it in the agent:", f"  {made.update}")
         return
     output.lines(
         "Add it in the agent, once:",
         f"  {' && '.join(made.commands)}",
         *made.needs,
-        "Then enable memory in each repository where you want it: holdfast init --no-wire",
+        "Then enable memory in each repository: holdfast init --no-wire",
     )

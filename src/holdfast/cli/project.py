@@ -10,14 +10,14 @@ from holdfast.terminal.options import SUPPRESS, Machine, Namespace, Verb, flag, 
 from holdfast.terminal.output import Column, table_of
 from holdfast.views.ledger import day
 
-DESCRIPTION = """A repository may hold several projects, each with its own log, reference and open questions. Sessions
-belong to the project that their branch uses; else to the one whose path rule (a table [projects] in
-.holdfast/config.toml or ~/.holdfast/config.toml) fits the files they touched; else to the repository's own."""
+DESCRIPTION = """A repository can hold several projects, each with its own log, reference and open questions. A
+session belongs to the project of its branch; else to the one whose path rule (table [projects] in
+.holdfast/config.toml or ~/.holdfast/config.toml) matches the files it touched; else to the repository's own."""
 EXAMPLES = """examples:
   holdfast project                              the projects of this repository
-  holdfast project use payments                 sessions on this branch belong to payments from now on
+  holdfast project use payments                 from now on, sessions on this branch belong to payments
   holdfast project use payments --branch pay-2  the same for another branch
-  holdfast project use --default                this branch belongs to the repository's own project again
+  holdfast project use --default                this branch goes back to the repository's own project
 """
 
 
@@ -25,11 +25,11 @@ OPTIONS = (flag("--json", "the projects as a JSON array"),)
 VERBS = {
     "list": Verb("the projects of this repository (the default)", of_verb(*OPTIONS)),
     "use": Verb(
-        "let a branch work on a project",
+        "assign a branch to a project",
         (
-            option("name", nargs="?", metavar="NAME", help="the project; it need not exist yet"),
+            option("name", nargs="?", metavar="NAME", help="the project (it may be new)"),
             option("--branch", default="", metavar="B", help="that branch (default: the one checked out)"),
-            flag("--default", "the repository's own project again"),
+            flag("--default", "back to the repository's own project"),
             flag("--json", "the branch and its project as JSON", default=SUPPRESS),
         ),
     ),
@@ -44,7 +44,7 @@ def run(options: Namespace, machine: Machine) -> None:
 def run_use(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     if bool(options.name) == options.default:
-        raise UsageError("name a project, or say --default", fix="holdfast project lists them")
+        raise UsageError("no project named", fix="holdfast project lists them")
     branch, name = choose(machine, project, options.name or "", options.branch)
     refresh(machine, project)
     output.answer(
@@ -66,4 +66,4 @@ def _show(seen: list[ProjectSeen]) -> None:
         (Column("Paths", flexible=True), lambda entry: ", ".join(entry.paths) or "-"),
     )
     output.show(table)
-    output.line("* is the project that the branch checked out here works on.")
+    output.line("* marks the project of the current branch.")

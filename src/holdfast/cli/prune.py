@@ -13,13 +13,12 @@ from holdfast.terminal.output import Column, table_of
 from holdfast.upkeep.disk_use import MB, plan_prune, prune, rooms
 from holdfast.upkeep.memories import plan_removal, remove_orphan
 
-DESCRIPTION = """Removes what interrupted writes left and backups older than prune_backup_days. Where everything
-together takes more than prune_cap_mb, caches and derived files go too: they are made again when needed. Projects whose
-folder is gone come first, then those not used for longest. Decisions, lessons, logs, facts, the ledger,
-capture.db, edits.db, copies of transcripts and what `holdfast cost` counted are never removed. Without --yes it only
-shows what would go."""
+DESCRIPTION = """Removes leftovers of interrupted writes, and backups older than prune_backup_days. If everything
+together exceeds prune_cap_mb, caches and derived files go too, starting with projects whose folder is gone.
+Decisions, lessons, logs, facts, the ledger, capture.db, edits.db, copies of transcripts and usage figures are never
+removed. Without --yes, only shows what would go."""
 EXAMPLES = """examples:
-  holdfast prune         only show what would go, and why
+  holdfast prune         show what would go, and why
   holdfast prune --yes   remove it"""
 
 OPTIONS = (
@@ -28,7 +27,7 @@ OPTIONS = (
         metavar="ID",
         help="remove the memory of a project whose folder is gone, after a backup (holdfast doctor lists them)",
     ),
-    flag("--dry-run", "only show what would go (the default)"),
+    flag("--dry-run", "show what would go (the default)"),
     flag("--yes", "do not ask: remove it"),
     flag("--json", "the files as JSON; removed only with --yes"),
 )
@@ -36,7 +35,7 @@ OPTIONS = (
 
 def run(options: Namespace, machine: Machine) -> None:
     if options.yes and options.dry_run:
-        raise UsageError("--yes and --dry-run exclude each other", fix="Say one of them")
+        raise UsageError("--yes and --dry-run cannot be combined", fix="Say one of them")
     if options.memory is not None:
         return _remove_memory(options, machine)
     going = plan_prune(machine)
@@ -50,7 +49,7 @@ def run(options: Namespace, machine: Machine) -> None:
     if not going:
         cap = machine.settings().prune_cap_mb * MB
         over = cap and sum(room.size for room in rooms(machine)) > cap
-        output.line(f"There is nothing to remove{f': {OVER}' if over else ''}.")
+        output.line(f"Nothing to remove{f': {OVER}' if over else ''}.")
         return
     output.show(
         table_of(
@@ -75,7 +74,7 @@ def _remove_memory(options: Namespace, machine: Machine) -> None:
         return
     what = f"the memory {memory.id} ({output.counted(memory.sessions, 'session')}, {size_text(memory.bytes)})"
     if not options.yes:
-        output.line(f"Would remove {what}, after a backup: say --yes as well.")
+        output.line(f"Would remove {what}, after a backup: add --yes.")
         return
     output.line(f"Removed {what}.")
     if backup:

@@ -15,8 +15,8 @@ EXAMPLES = """examples:
 """
 
 OPTIONS = (
-    flag("--open", "only questions that nobody has answered", group="which"),
-    flag("--answered", "only answered questions, and those closed by hand", group="which"),
+    flag("--open", "only open questions", group="which"),
+    flag("--answered", "only answered and closed questions", group="which"),
     *limit("questions, the newest", "default: all"),
     flag("--json", "the questions as a JSON array"),
 )
@@ -43,4 +43,4 @@ def run(options: Namespace, machine: Machine) -> None:
     if questions:
         output.show(views.questions_table(questions))
     elif not conflicts:
-        output.line(f"No{which} questions. holdfast ask TEXT asks one.")
+        output.line(f"No{which} questions. holdfast ask TEXT --keep keeps one.")

@@ -21,9 +21,9 @@ from holdfast.views.ledger import LEAST_TITLE, as_json, day
 from holdfast.views.ledger_figures import interval
 
 MOST_SHOWN = 5
-DESCRIPTION = """Says which of the models used here to take for a goal: how often each fails at such work once the
-difficulty of what it was given is taken out, what a success costs, how long it takes, and which sessions that rests
-on. Where they do not tell the models apart, or there are too few, it says so."""
+DESCRIPTION = """Compares the models used here for a goal: how often each fails at such work (difficulty taken into
+account), what a success costs and how long it takes, and the sessions behind the figures. Says so if there is not
+enough evidence."""
 EXAMPLES = """examples:
   holdfast ledger recommend "refactor the payment module"
   holdfast ledger recommend "add a migration" --objective cost
@@ -31,13 +31,13 @@ EXAMPLES = """examples:
 
 
 OPTIONS = (
-    option("goal", metavar="GOAL", help="what is to be done, in your own words"),
-    option("places", nargs="*", metavar="DIR", help="ledgers to read instead of this project's, as one"),
+    option("goal", metavar="GOAL", help="the task, in your own words"),
+    option("places", nargs="*", metavar="DIR", help="read these ledgers instead of this project's"),
     option(
         "--objective",
         choices=OBJECTIVES,
         default="balanced",
-        help="balanced: fails least, and cheapest of those that fail alike; or only cost, risk or time",
+        help="balanced: fails least, then cheapest; or only cost, risk or time",
     ),
     flag("--json", "the recommendation as JSON"),
 )
@@ -46,7 +46,7 @@ OPTIONS = (
 def run(options: Namespace, machine: Machine) -> None:
     if not options.goal.strip():
         raise UsageError(
-            "there is no goal", fix='Say what is to be done: holdfast ledger recommend "refactor payments"'
+            "no goal given", fix='Describe the goal: holdfast ledger recommend "refactor payments"'
         )
     ledgers.check_beside_goal(machine, options.places)
     rows, problems = ledgers.read_all(machine, machine.project(), options.places, Filter())
@@ -68,11 +68,9 @@ def _show(advice: Recommendation, titles: Mapping[str, str]) -> None:
     if advice.candidates:
         output.line()
         output.show(_candidates(advice.candidates))
-        output.aside(
-            "Failure rates are for this goal, difficulty taken out; the range holds the true one 95 times of 100."
-        )
+        output.aside("Failure rates for this goal, adjusted for difficulty, with 95% intervals.")
     if advice.like:
-        output.section("Rests on, among others")
+        output.section("Based on, among others")
         output.show(_rests_on([match.entry for match in advice.like[:MOST_SHOWN]], titles))
 
 

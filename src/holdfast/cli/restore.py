@@ -13,16 +13,15 @@ from holdfast.terminal.consent import agreed, require_person
 from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.upkeep.archives import Received, keep_apart, needs_trust, restore_trusted
 
-DESCRIPTION = """Takes in an archive that holdfast export wrote. The whole archive is checked before anything is
-written, and whatever happens meanwhile, afterwards the memory is the old one or the new one.
-Where this project has a memory already, say --merge or --replace.
-An archive that another machine made (or holdfast 0.1) is kept apart: search finds what is in it, marked, and agents see
-nothing of it until you trust exactly this content, with --trust or holdfast trust."""
+DESCRIPTION = """Reads an archive made by holdfast export. It is checked completely before anything is written, and
+an interruption leaves either the old memory or the new one. If this project has a memory, choose --merge or
+--replace. An archive from another machine (or from holdfast 0.1) stays separate, and agents see nothing of it,
+until you trust it with --trust or holdfast trust."""
 EXAMPLES = """examples:
   holdfast restore holdfast-shop-2026-11-15.tar.gz            into a project without memory
-  holdfast restore holdfast-shop-2026-11-15.tar.gz --merge    add what is missing, keep all that is here
-  holdfast restore holdfast-shop-2026-11-15.tar.gz --replace  instead of what is here, which is backed up first
-  holdfast restore holdfast-shop-2026-11-15.tar.gz --trust    on another machine: look through it, and agree
+  holdfast restore holdfast-shop-2026-11-15.tar.gz --merge    add what is missing, keep everything here
+  holdfast restore holdfast-shop-2026-11-15.tar.gz --replace  replace what is here, after a backup
+  holdfast restore holdfast-shop-2026-11-15.tar.gz --trust    on another machine: read it, and agree
 """
 _KINDS = {
     "rows": "ledger row",
@@ -40,11 +39,11 @@ _KINDS = {
 
 OPTIONS = (
     option("file", metavar="FILE", help="an archive of holdfast export"),
-    flag("--merge", "add what is missing here; what is here stays", group="how"),
-    flag("--replace", "take the place of what is here, after a backup of it", group="how"),
-    flag("--trust", "of another machine: show what agents would see of it, ask, and take it in"),
+    flag("--merge", "add what is missing; keep everything that is here", group="how"),
+    flag("--replace", "replace what is here, after a backup", group="how"),
+    flag("--trust", "from another machine: show what agents would see, ask, and read it in"),
     flag("--yes", "with --trust: do not ask"),
-    flag("--dry-run", "check the archive, and only say what would be done"),
+    flag("--dry-run", "check the archive and show what would be done"),
     flag("--json", "what was done as JSON"),
 )
 
@@ -61,7 +60,7 @@ def run(options: Namespace, machine: Machine) -> None:
         require_person(machine)
         if not options.json:
             show_received(received)
-        if not options.yes and not agreed("Trust this, and take it in?", "Say --yes to agree"):
+        if not options.yes and not agreed("Trust this and read it in?", "Add --yes to agree"):
             return _show_foreign(options, received)
         done = restore_trusted(machine, project, options.file, __version__, mode)
     else:
@@ -85,12 +84,12 @@ def _show_foreign(options: Namespace, received: Received | None) -> None:
         found = received.as_json() if received is not None else None
         output.show_json({"done": False, "origin": "other_archive", "waiting": found})
     elif received is None:
-        output.line("It was made on another machine. It would be kept apart until you trust it.")
+        output.line("It was made on another machine. It would stay separate until you trust it.")
     else:
-        kept = "Kept apart" if received.is_new else "It waits already"
-        output.line(f"{kept}: another machine made this archive, so agents see nothing of it.")
-        output.line("Search finds what is in it, marked as not trusted.")
-        output.line(f"holdfast trust {received.archive.id} shows what agents would see, and takes it in.")
+        kept = "Kept apart" if received.is_new else "It is already waiting"
+        output.line(f"{kept}: this archive is from another machine, so agents see nothing of it.")
+        output.line("Search finds its contents, marked as not trusted.")
+        output.line(f"holdfast trust {received.archive.id} shows what agents would see, and reads it in.")
 
 
 def _what(done: Restored) -> str:
@@ -102,7 +101,7 @@ def _show_merge(done: Restored, *, dry_run: bool) -> None:
     counts = [(getattr(done.added, kind), name) for kind, name in _KINDS.items()]
     parts = [output.plural(count, name).replace("entrys", "entries") for count, name in counts if count]
     if not parts:
-        return output.line(f"Everything of {_what(done)} is here already.")
+        return output.line(f"Everything in {_what(done)} is already here.")
     output.line(f"{'Would add' if dry_run else 'Added'} from {_what(done)}: {', '.join(parts)}.")
     if not dry_run:
         output.line("What was here is unchanged.")

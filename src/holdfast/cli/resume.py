@@ -8,9 +8,9 @@ from holdfast.store.project import Project
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, option
 
-DESCRIPTION = """Prints what a new session needs to go on here: what is next on this branch, what keeps failing,
-open questions, to-dos, what was done last. It is the digest of .holdfast/local/current.md, most useful lines
-first, within a budget of tokens; edit that file, or say it in your own words: holdfast handoff TEXT."""
+DESCRIPTION = """Prints what a new session needs to continue here: next steps on this branch, what keeps failing,
+open questions, to-dos, and what was done last. To change it, edit .holdfast/local/current.md, or use holdfast
+handoff TEXT."""
 EXAMPLES = """examples:
   holdfast resume                     for the branch that is checked out
   holdfast resume --branch feat/jwt   for another one
@@ -20,8 +20,8 @@ EXAMPLES = """examples:
 OPTIONS = (
     option("--branch", metavar="NAME", help="default: the branch that is checked out"),
     option("--project", default="", metavar="NAME", help="default: the one this branch works on"),
-    option("--budget", type=int, default=BUDGET, metavar="N", help=f"tokens at most (default: {BUDGET})"),
-    flag("--why", "also say where each line comes from"),
+    option("--budget", type=int, default=BUDGET, metavar="N", help=f"at most N tokens (default: {BUDGET})"),
+    flag("--why", "also show where each line comes from"),
     flag("--json", "the lines as JSON"),
 )
 
@@ -42,7 +42,7 @@ def run(options: Namespace, machine: Machine) -> None:
             f"A budget of {options.budget} tokens is too small for any line. The default is {BUDGET}."
         )
     elif not lines:
-        output.note("Nothing is known here yet. holdfast import reads what agents recorded.")
+        output.note("Nothing is known here yet. holdfast import reads what your agents recorded.")
     elif output.on_terminal():
         output.note(f"{output.counted(len(lines), 'line')}, {output.counted(tokens, 'token')}")
 

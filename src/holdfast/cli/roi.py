@@ -16,8 +16,8 @@ from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, moment_from, since
 from holdfast.terminal.output import EMPTY, counted
 
-DESCRIPTION = """What memory saved, counted: sessions with and without it, what it cost, what is kept, which questions
-and dead ends came up again. Every figure says over how many it was counted, and with --how in which way; nothing is
+DESCRIPTION = """Shows what memory saved, by counting: sessions with and without it, its cost, what is kept, and
+which questions and dead ends came up again. Each figure shows its n; --how explains how it was counted. Nothing is
 estimated."""
 EXAMPLES = """examples:
   holdfast ledger roi                         the figures of this project
@@ -28,8 +28,8 @@ EXAMPLES = """examples:
 
 NOT_ENOUGH = f"not enough sessions yet: {FEWEST} of each are needed"
 RE_EXPLAINING = (
-    "What it means: this much of what a session opened or ran into, an earlier one already knew. Files known grow with "
-    "every session, so the first share rises by itself; dead ends that come again are pure loss."
+    "An earlier session already knew this share of what a session opened or ran into. Known files grow with every "
+    "session, so the first share rises by itself; repeated dead ends are pure loss."
 )
 _LABEL = 28
 NONE = "–"
@@ -38,7 +38,7 @@ _GROUP = 20
 
 OPTIONS = (
     since("sessions"),
-    flag("--how", "below each figure, how it was counted"),
+    flag("--how", "show how each figure was counted"),
     flag("--json", "the figures as JSON, each with its formula"),
 )
 
@@ -101,7 +101,7 @@ class _Page:
                 output.aside(note, 2)
         if not self._explains:
             output.line()
-            output.aside("holdfast ledger roi --how says below each figure how it was counted.")
+            output.aside("holdfast ledger roi --how explains how each figure was counted.")
 
     def _show_sessions(self, found: Sessions) -> None:
         with_memory, without_memory, apart = found.with_memory, found.without_memory, found.difference
@@ -136,7 +136,7 @@ class _Page:
         output.aside(OBSERVED, 2)
 
     def _show_holdout(self, found: Report) -> None:
-        output.section("Holdout: sessions drawn at random to get nothing")
+        output.section("Holdout: sessions drawn at random to see no memory")
         drawn = f"{counted(found.told + found.held, 'session')}, {found.held} of them held out"
         output.line(f"  {'drawn and captured':<{_LABEL - 2}}{drawn}")
         for effect in found.effects:
@@ -204,7 +204,7 @@ class _Page:
         for name, figure, noun in (
             ("transcripts read", found.transcripts, "files"),
             ("memory kept", found.kept, "files"),
-            ("told to a session", found.told, "sessions"),
+            ("shown to a session", found.told, "sessions"),
         ):
             self._figure(name, _value(figure.value, _bytes) or figure.note, figure.n, noun, figure.formula)
         for name, figure, noun in (
@@ -218,7 +218,7 @@ class _Page:
         output.section("Questions")
         for name, figure, noun in (
             ("answered from the record", found.offered, "repeats"),
-            ("asked again all the same", found.asked_again, "asked"),
+            ("asked again anyway", found.asked_again, "asked"),
         ):
             self._figure(name, _value(figure.value, _amount), figure.n, noun, figure.formula)
 

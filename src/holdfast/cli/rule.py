@@ -7,9 +7,8 @@ from holdfast.flows.lessons import add_rule
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, option
 
-DESCRIPTION = """Keeps a rule that every agent should follow here: a lesson in your words, active at once. It is named
-after its first words unless you say --name; a lesson of that name gains the rule. `holdfast lessons` lists rules,
-changes, mutes, shares and removes them."""
+DESCRIPTION = """Keeps a rule that every agent should follow here, active at once. It is saved as a lesson, named
+after its first words or --name; a lesson of that name gains the rule. `holdfast lessons` manages them."""
 EXAMPLES = """examples:
   holdfast note rule "Run make test, never pytest itself"
   holdfast note rule "Ask before you add a dependency" --personal
@@ -19,7 +18,7 @@ EXAMPLES = """examples:
 OPTIONS = (
     option("text", metavar="TEXT", help="the rule, in one line"),
     option(
-        "--name", default="", metavar="NAME", help="the lesson it belongs to (default: made of its words)"
+        "--name", default="", metavar="NAME", help="the lesson it belongs to (default: named after its words)"
     ),
     option(
         "--fingerprint",
@@ -28,7 +27,7 @@ OPTIONS = (
         metavar="TARGET",
         help="what it depends on: a file, tests/, src/**/*.ts; repeat it for each",
     ),
-    flag("--personal", "for all your projects, not this one alone"),
+    flag("--personal", "for all your projects, not just this one"),
     flag("--json", "the lesson as JSON"),
 )
 

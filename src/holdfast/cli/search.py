@@ -18,20 +18,18 @@ from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, limit, moment_from, option, since
 from holdfast.terminal.output import place
 
-DESCRIPTION = """Searches the state, history, facts, questions, lessons, knowledge and ledger of this project, by words
-and by meaning. The index follows the files by itself; what you edit by hand is found at once. Where nothing fits the
-query, nothing is shown: of a question of several words one in common is seldom enough. Each hit says where it stands,
-in which session it arose and by what it was found; a session's row is not shown beside its log entry.
+DESCRIPTION = """Searches everything remembered about this project, by words and by meaning: decisions, facts,
+history, questions, rules, knowledge and the ledger. Shows where each hit is, which session it came from and why it
+was found. If nothing fits, it shows nothing.
 
-With --brief it composes what to read before a large task: decisions with their reasons and the ways that were turned
-down ("not: …"), findings, verified facts, dead ends, open questions, next steps, what commits and documents say, and
-what no longer holds; the newest first, each with its source, within a budget of tokens."""
+--brief collects what to read before a large task: decisions with reasons and rejected alternatives ("not: …"),
+findings, facts, dead ends, open questions, next steps, what commits and documents say, and what no longer holds."""
 EXAMPLES = """examples:
   holdfast search "why is auth slow"
   holdfast search ECONNREFUSED --kind fact
   holdfast search 48f428f9                      what a session did, by its id
   holdfast search "what did we do yesterday"    or 2026-11-03, 3 November, last week
-  holdfast search -- --no-verify                a text that begins with a dash
+  holdfast search -- --no-verify                a text that starts with a dash
   holdfast search "retry with backoff" --everywhere -k 3
   holdfast search --brief "retries of the export client"
   holdfast search --brief authentication --budget 1500 --json"""
@@ -42,23 +40,26 @@ _DATED = 20  # times as many hits are looked through for those of a period
 
 OPTIONS = (
     option(
-        "query", nargs="+", metavar="QUERY", help="words, a question, an id, an error; with --brief a subject"
+        "query",
+        nargs="+",
+        metavar="QUERY",
+        help="words, a question, an id or an error; with --brief, a subject",
     ),
     option("--kind", action="append", choices=KINDS, metavar="KIND", help=f"only these: {', '.join(KINDS)}"),
     option("--project", default="", metavar="NAME", help="only this project of the repository"),
     flag("--everywhere", "in every project on this machine"),
-    flag("--team", "on the team's server, in what everybody made searchable there"),
+    flag("--team", "on the team's server, in what members made searchable"),
     since("hits"),
     *limit("hits", "default: 5", "-k", default=5),
-    flag("--all", "the nearest hits, even where nothing fits"),
-    flag("--why", "also say how well each fits, from 0 to 1"),
-    flag("--brief", "compose what is known of a subject, for a reader who begins a large task"),
+    flag("--all", "show the nearest hits even if nothing fits"),
+    flag("--why", "also show how well each fits, from 0 to 1"),
+    flag("--brief", "collect everything known about a subject, before a large task"),
     option(
         "--budget",
         type=int,
         default=None,
         metavar="N",
-        help=f"with --brief: tokens at most (default: {BUDGET})",
+        help=f"with --brief: at most N tokens (default: {BUDGET})",
     ),
     flag("--json", "the hits, or the brief, as JSON"),
 )
@@ -68,11 +69,11 @@ _OF_HITS = ("kind", "everywhere", "team", "all", "why", "since")
 def run(options: Namespace, machine: Machine) -> None:
     query = " ".join(options.query).strip()
     if not query:
-        raise UsageError("there is nothing to search for")
+        raise UsageError("nothing to search for")
     if options.brief:
         return _brief(options, machine, query)
     if options.budget is not None:
-        raise UsageError("--budget goes with --brief", fix="holdfast search --brief SUBJECT --budget N")
+        raise UsageError("--budget needs --brief", fix="holdfast search --brief SUBJECT --budget N")
     if options.team and (options.everywhere or options.project):
         raise UsageError(
             "--team asks the server for this project alone", fix="Leave out --everywhere and --project"
@@ -82,7 +83,7 @@ def run(options: Namespace, machine: Machine) -> None:
     if options.json:
         return output.show_json([{**hit.as_json(), "title": titles.get(hit.session)} for hit in hits])
     if hits and not _is_clear(options, machine, query, hits):
-        output.note("Nothing here is clearly about that. The nearest:")
+        output.note("Nothing clearly matches. The nearest:")
     for number, hit in enumerate(hits):
         if number:
             output.line()
@@ -95,7 +96,8 @@ def _brief(options: Namespace, machine: Machine, subject: str) -> None:
     for name in _OF_HITS:
         if getattr(options, name):
             raise UsageError(
-                f"--{name} does not go with --brief", fix="holdfast search --brief SUBJECT [--budget N]"
+                f"--{name} cannot be combined with --brief",
+                fix="holdfast search --brief SUBJECT [--budget N]",
             )
     budget = BUDGET if options.budget is None else options.budget
     if budget < LEAST_BUDGET:
@@ -144,15 +146,15 @@ def _is_clear(options: Namespace, machine: Machine, query: str, hits: Sequence[H
 
 def _nothing(options: Namespace, machine: Machine, query: str) -> str:
     if options.team:
-        return "Nothing that the team made searchable fits that. Without --team it searches what is here."
+        return "Nothing the team made searchable matches. Without --team, search looks on this machine."
     if not (options.everywhere or machine.project().memory.is_dir()):
-        return "Nothing is remembered here yet. holdfast import reads what agents recorded."
+        return "Memory is empty. holdfast import reads what agents recorded."
     if options.project and not options.everywhere and options.project not in project_names(machine.project()):
-        return f"No project here is called {options.project}: holdfast project lists them."
+        return f"No project is called {options.project}: holdfast project lists them."
     period = period_in(query, machine.now())
     if period is not None and period.is_all:
         return f"Nothing here is dated {period.name}."
-    return "Nothing is known of that." if options.all else "Nothing here fits that. --all shows the nearest."
+    return "Nothing matches." if options.all else "Nothing matches. --all shows the nearest."
 
 
 def _show(hit: Hit, title: str, *, fit: bool, project: bool) -> None:

@@ -14,24 +14,23 @@ from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import counted, flat
 
 DESCRIPTION = """Shares decisions with your team through git. Each becomes a file .holdfast/decisions/ID.md with its
-reason and the ways that were turned down; it is staged, you commit it, and others review it like code. In their
-clones agents see nothing of it until a person runs `holdfast trust`. Without ID it proposes what you decided lately,
-at most ten decisions a week, and asks about each."""
+reason and rejected alternatives, staged for you to commit and for others to review. In their clones it has no
+effect until they run `holdfast trust`. Without ID, proposes recent decisions, at most ten a week."""
 EXAMPLES = """examples:
   holdfast share                         decisions worth sharing, one key for each
   holdfast share D-k3f9ab                write .holdfast/decisions/D-k3f9ab.md and stage it
-  holdfast share D-k3f9ab --undo         take it out of the repository again
-  holdfast share --list                  what is shared here, and who shared it
+  holdfast share D-k3f9ab --undo         remove it from the repository again
+  holdfast share --list                  what is shared, and by whom
 """
 _KEYS = "y share · n do not ask again · s skip · q quit"
 
 OPTIONS = (
-    option("ids", nargs="*", metavar="ID", help="decisions to share, by id or its beginning"),
-    flag("--undo", "take them out of the repository again", group="what"),
+    option("ids", nargs="*", metavar="ID", help="ids of decisions to share"),
+    flag("--undo", "remove them from the repository again", group="what"),
     flag("--decline", "do not propose them again", group="what"),
     flag("--list", "what is shared in this repository", group="what"),
     option("--by", default="", metavar="NAME", help="who decided (default: git's user.name)"),
-    flag("--replace", "overwrite what others edited"),
+    flag("--replace", "overwrite other people's edits"),
     flag("--json", "what was proposed, listed or done, as JSON"),
 )
 
@@ -47,7 +46,7 @@ def run(options: Namespace, machine: Machine) -> None:
         return output.answer(
             options,
             {"unshared": gone},
-            f"No longer shared: {', '.join(gone)}. Commit that; earlier commits still contain them.",
+            f"No longer shared: {', '.join(gone)}. Commit the removal; earlier commits still contain them.",
         )
     if options.decline:
         declined = sharing.decline(project, options.ids)

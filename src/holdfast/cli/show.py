@@ -21,24 +21,26 @@ from holdfast.transcripts.find import Recorded, find_session
 from holdfast.transcripts.scenes import heading, scenes_of
 from holdfast.transcripts.story import Prompt, Scene
 
-DESCRIPTION = """Shows a recorded session: what was asked and answered, each tool call in a line with its result, edits
-as diffs, failures marked, time and cost, and what memory told it. SESSION is an id, the beginning of one, `last`, or a
-commit that a session made. Secrets are redacted in every form."""
+DESCRIPTION = """Shows a recorded session: prompts and answers, each tool call with its result, edits as diffs,
+failures, time, cost, and what memory showed it. SESSION is an id, `last`, or a commit that a session made. Secrets
+are redacted."""
 EXAMPLES = """examples:
-  holdfast show last                      the newest session, in a pager
-  holdfast show 847ff7d2 --at 3           from its third prompt on
+  holdfast show last                      the newest session
+  holdfast show 847ff7d2 --at 3           from its third prompt
   holdfast show 1a2b3c4                   the session that made this commit
   holdfast show last --html > talk.html   one file to share
   holdfast show --pr                      this branch's decisions and checks, for a pull request
 """
 OPTIONS = (
     option("session", nargs="?", metavar="SESSION", help="a session, or a commit (default: last)"),
-    option("--at", metavar="PROMPT", help="start at this prompt: its number, or words of it"),
+    option("--at", metavar="PROMPT", help="start at this prompt (number, or words from it)"),
     flag("--markdown", "as markdown", group="form"),
     flag("--html", "as one HTML file without scripts, to share", group="form"),
     flag("--json", "the scenes as JSON", group="form"),
-    flag("--pr", "text for a pull request of this branch: decisions, rejected ways, checks", group="form"),
-    flag("--no-pager", "print at once"),
+    flag(
+        "--pr", "text for this branch's pull request: decisions, rejected alternatives, checks", group="form"
+    ),
+    flag("--no-pager", "do not use a pager"),
 )
 
 
@@ -65,7 +67,7 @@ def run(options: Namespace, machine: Machine) -> None:
 
 def _show_pull_request(options: Namespace, machine: Machine, project: Project) -> None:
     if options.session or options.at:
-        raise UsageError("--pr is about this branch", fix="Leave out the session: holdfast show --pr")
+        raise UsageError("--pr is for the current branch", fix="Leave out the session: holdfast show --pr")
     from holdfast.transcripts.pull_request import pull_request_text  # a session on screen does not need it
 
     output.write(pull_request_text(project, gate(machine, project)))
@@ -87,7 +89,7 @@ def _from(scenes: Iterator[Scene], wanted: str | None) -> Iterator[Scene]:
     rest = dropwhile(is_before, scenes)
     first = next(rest, None)
     if first is None:
-        raise NotFound(f"no prompt {wanted!r} in this session", fix="Give its number, or words of it")
+        raise NotFound(f"no prompt {wanted!r} in this session", fix="Give its number, or words from it")
     return chain((first,), rest)
 
 

@@ -12,16 +12,16 @@ from holdfast.terminal.options import Machine, Namespace, flag, limit, option
 from holdfast.terminal.output import EMPTY, Column, dollars, short_model, table_of
 from holdfast.views.ledger import as_json, day
 
-DESCRIPTION = """Shows past sessions whose goal was like this one, the most alike first: with which model, at what cost,
-how they ended and what failed."""
+DESCRIPTION = """Shows past sessions with a goal like this one, most similar first: model, cost, outcome and
+failures."""
 EXAMPLES = """examples:
   holdfast ledger similar "rate limiting in the gateway"
   holdfast ledger similar "auth" ~/work/api ~/work/web --json"""
 
 
 OPTIONS = (
-    option("goal", metavar="GOAL", help="what is to be done, in your own words"),
-    option("places", nargs="*", metavar="DIR", help="ledgers to read instead of this project's, as one"),
+    option("goal", metavar="GOAL", help="the task, in your own words"),
+    option("places", nargs="*", metavar="DIR", help="read these ledgers instead of this project's"),
     *limit("sessions", "default: 10", default=10),
     flag("--json", "rows with score and reason, as a JSON array"),
 )
@@ -29,9 +29,7 @@ OPTIONS = (
 
 def run(options: Namespace, machine: Machine) -> None:
     if not options.goal.strip():
-        raise UsageError(
-            "there is no goal", fix='Say what it is about: holdfast ledger similar "rate limiting"'
-        )
+        raise UsageError("no goal given", fix='Describe the goal: holdfast ledger similar "rate limiting"')
     ledgers.check_beside_goal(machine, options.places)
     project = machine.project()
     rows, problems = ledgers.read_all(machine, project, options.places, Filter())
@@ -52,7 +50,7 @@ def run(options: Namespace, machine: Machine) -> None:
         ),
         (Column("Why", flexible=True, dispensable=4), lambda one: one.why),
     )
-    nothing = f"No session of {len(rows)} was about anything like this." if rows else EMPTY
+    nothing = f"None of {len(rows)} sessions was about anything similar." if rows else EMPTY
     output.answer(
         options,
         [

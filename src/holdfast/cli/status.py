@@ -62,7 +62,7 @@ def _offer_copies(machine: Machine, leaving: tuple[str, ...]) -> None:
     output.lines(
         "",
         f"  Claude Code deletes transcripts after 30 days; the next to go: {which}.",
-        f"  To keep redacted copies, put keep_transcripts = true into {place(machine.home / 'config.toml')}.",
+        f"  To keep redacted copies, set keep_transcripts = true in {place(machine.home / 'config.toml')}.",
     )
     files.append(mark, b"offered\n", machine.home / "locks" / "copies-offered")
 
@@ -97,7 +97,7 @@ def _show(status: Status, conflicts: int) -> None:
         (status.waiting, f"  new      {transcripts}: holdfast {how}"),
         (status.problems, f"  broken   {status.problems} ledger rows: holdfast doctor"),
         (status.sessions and status.silent, f"  hooks    silent here: {place(status.silent)}"),
-        (status.uncaptured, f"  hooks    sessions here are not remembered: {status.uncaptured}"),
+        (status.uncaptured, f"  hooks    sessions here are not recorded: {status.uncaptured}"),
         (
             not status.sessions and not status.waiting,
             "  No agent has recorded a session here yet. holdfast demo shows what you would get.",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from holdfast.terminal.options import Machine, Namespace
 
-DESCRIPTION = """Reads what Claude Code gives its status line as JSON from standard input and prints one line: what is
-open in this project, how many lines the session was told, what it costs so far and under what nine of ten of its like
-stay. Where memory is not enabled it prints nothing. `holdfast agents install claude-code --status-line` sets it up."""
+DESCRIPTION = """Reads Claude Code's status line JSON from standard input and prints one line: what is open in this
+project, how many lines the session saw, its cost so far, and the cost that 90% of similar sessions stay under.
+Prints nothing where memory is not enabled. Set it up with `holdfast agents install claude-code --status-line`."""
 EXAMPLES = """examples:
   echo '{"session_id": "847ff7d2"}' | holdfast statusline
 """

@@ -7,18 +7,18 @@ from holdfast.store.switches import switch
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag
 
-DESCRIPTION = """Switches hooks off (or on again) in the current directory and everything below it.
---capture is what is remembered of sessions, --inject what they are told; without either, both.
-For one session: HOLDFAST=off. For a pattern: exclude in ~/.holdfast/config.toml. CI=true means off."""
+DESCRIPTION = """Switches hooks off, or on again, in this directory and below. --capture concerns what is recorded,
+--inject what agents see; without either, both. For a single session, set HOLDFAST=off; for a pattern, exclude in
+~/.holdfast/config.toml. CI=true means off."""
 EXAMPLES = """examples:
-  holdfast agents off             nothing is remembered or told here and below
-  holdfast agents off --inject    sessions are remembered, and told nothing
+  holdfast agents off             record and show nothing here and below
+  holdfast agents off --inject    record sessions, show them nothing
   holdfast agents on
 """
 
 OPTIONS = (
-    flag("--capture", "only what is remembered"),
-    flag("--inject", "only what is told"),
+    flag("--capture", "only recording"),
+    flag("--inject", "only what agents see"),
     flag("--json", "the state as JSON"),
 )
 _STATE = {True: "on", False: "off"}

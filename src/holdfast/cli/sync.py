@@ -20,10 +20,10 @@ from holdfast.terminal.options import Machine, Namespace, at_least_one, flag, op
 from holdfast.terminal.output import counted, flat
 from holdfast.views.conflicts import conflict_as_json
 
-DESCRIPTION = """Brings this project's memory on several machines together. TARGET is a folder (a drive, a folder that
-Syncthing keeps), ssh://HOST/PATH, git: hidden refs in the remote that this repository has, or postgres://HOST/DB.
-What leaves is sealed for your own key; take it to the other machine with `holdfast keys export`. What you share with
-a team is sealed for its members. Without TARGET it syncs with the one used first."""
+DESCRIPTION = """Syncs this project's memory between machines. TARGET is a folder (a drive, a folder that Syncthing
+keeps), ssh://HOST/PATH, git (hidden refs in this repository's remote) or postgres://HOST/DB. Everything is sealed
+with your key; take the key to the other machine with `holdfast keys export`. What you share with a team is sealed
+for its members. Without TARGET, syncs with the first one you used."""
 EXAMPLES = """examples:
   holdfast sync /media/usb/memory        a folder; asks the first time
   holdfast sync ssh://desk/srv/memory    the same on another machine
@@ -134,7 +134,7 @@ def _is_agreed(options: Namespace, machine: Machine, project: Project, name: str
             lines.append(f"{counted(found.team, 'statement')} that you share with the team: {seal}.")
         for line in lines:
             output.note(line)
-        if not agreed("Sync?", fix="Say --yes to agree, --dry-run to only look"):
+        if not agreed("Sync?", fix="Add --yes to agree, --dry-run to only look"):
             return False
     service.agree_to(project, name, target, identity=options.identity)
     return True

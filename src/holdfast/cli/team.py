@@ -15,9 +15,9 @@ from holdfast.terminal.consent import agreed, require_person
 from holdfast.terminal.options import Machine, Namespace, Verb, flag, option
 from holdfast.terminal.output import counted, flat
 
-DESCRIPTION = """Shares decisions, facts and rules that you choose with a team, by `holdfast sync`. What goes out is
-sealed for the members; prompts, transcripts and file contents never do. What others share is found by search at once;
-agents see it after one question about its author. `holdfast share` does the same through git and the pull request."""
+DESCRIPTION = """Shares the decisions, facts and rules you choose with a team, through `holdfast sync`. They are
+sealed for the members; prompts, transcripts and file contents never leave. Search finds what others share at once;
+agents see it after you trust its author. `holdfast share` does the same through git and the pull request."""
 EXAMPLES = """examples:
   holdfast team create Shop              a team for this project; you are its owner
   holdfast team invite                   a code for one person
@@ -89,7 +89,7 @@ def run_join(options: Namespace, machine: Machine) -> int | None:
     project = machine.project()
     if not options.yes and not agreed(
         "Join? The members will see your name and key, and what you share with them.",
-        fix="Say --yes to agree",
+        fix="Add --yes to agree",
     ):
         output.line("Nothing was changed.")
         return 1
@@ -145,7 +145,7 @@ def run_remove(options: Namespace, machine: Machine) -> int | None:
         f"Remove {_shown(options.member)}? What was shared until now may stay in their copies; from the next sync of "
         "each member on, nothing new is readable for them."
     )
-    if not options.yes and not agreed(question, fix="Say --yes to go ahead"):
+    if not options.yes and not agreed(question, fix="Add --yes to go ahead"):
         output.line("Nothing was changed.")
         return 1
     member = service.remove(machine, project, options.member)
@@ -158,7 +158,7 @@ def run_remove(options: Namespace, machine: Machine) -> int | None:
 def run_leave(options: Namespace, machine: Machine) -> int | None:
     require_person(machine)
     if not options.yes and not agreed(
-        "Leave the team? What you shared is taken back.", fix="Say --yes to go ahead"
+        "Leave the team? What you shared is taken back.", fix="Add --yes to go ahead"
     ):
         output.line("Nothing was changed.")
         return 1
@@ -219,7 +219,7 @@ def run_trust(options: Namespace, machine: Machine) -> int | None:
             output.wrapped(f"- {_shown(shared.item.text)}", indent=2)
         name, key = _shown(member.name), fingerprint(member.author)
         question = f"Show what {name} shares to your agents, now and later? Key {key}"
-        if not agreed(question, fix="Say --yes to agree"):
+        if not agreed(question, fix="Add --yes to agree"):
             output.line("Nothing was changed.")
             return 1
     done = service.answer_about(machine, project, options.member, told=True)

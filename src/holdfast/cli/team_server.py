@@ -12,9 +12,9 @@ from holdfast.terminal.consent import agreed, require_person
 from holdfast.terminal.options import Machine, Namespace, Verb, flag, option
 from holdfast.terminal.output import plural
 
-DESCRIPTION = """Keeps what a team syncs on a PostgreSQL server: `holdfast sync postgres://…` publishes there, and the
-server itself decides who sees which project. The administrator of the database sets it up once and adds projects;
-owners let people in. Passwords are in ~/.pgpass, never in an address."""
+DESCRIPTION = """Keeps what a team syncs on a PostgreSQL server: `holdfast sync postgres://…` publishes there, and
+the server decides who sees which project. The database administrator sets it up and adds projects; owners add
+members. Passwords go into ~/.pgpass, never into an address."""
 EXAMPLES = """examples:
   holdfast team server setup postgres://admin@db.example.org/team --dry-run
   holdfast team server project postgres://admin@db.example.org/team ana

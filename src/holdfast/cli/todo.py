@@ -10,11 +10,8 @@ from holdfast.terminal.options import SUPPRESS, Machine, Namespace, Verb, flag, 
 from holdfast.terminal.output import flat
 from holdfast.views import memory as views
 
-DESCRIPTION = """To-dos of this repository, in current.md, which every new session reads. What sessions left open comes
-there by itself; what you add stays until you say that it is done. Boxes that you write into the file
-yourself count too: done ticks them where they stand. Listed are those of this branch and of none, of the project that
-this branch works on.
-ID may be the beginning of an id."""
+DESCRIPTION = """Lists to-dos of this branch. New sessions see them. Sessions add what they left open; what you add
+stays until you close it. Checkboxes you write into current.md count too."""
 EXAMPLES = """examples:
   holdfast todo
   holdfast todo --project billing
@@ -51,7 +48,7 @@ VERBS = {
         ),
     ),
     "change": Verb(
-        "put other words in the place of a to-do",
+        "reword a to-do",
         (
             option("id", metavar="ID", help="the to-do's id, or the beginning of it"),
             option("text", nargs="?", metavar="TEXT", help="what is to be done (default: as before)"),

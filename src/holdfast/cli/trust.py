@@ -22,10 +22,9 @@ from holdfast.terminal.output import counted, flat
 from holdfast.upkeep.archives import Received, accept, drop, find_waiting, waiting
 from holdfast.views import lessons as lesson_views
 
-DESCRIPTION = """Lists what came from elsewhere and waits: archives of other machines, and lessons and decisions that
-came with the repository. Search finds an archive's contents, marked; agents see nothing of any of it. With a NAME (an
-archive's id or title, a lesson, a decision's id) it shows in full what agents would see, and asks. Trust is for exactly
-that content, by its hash."""
+DESCRIPTION = """Lists what came from elsewhere and is waiting for you: archives from other machines, and lessons
+and decisions in the repository. Agents see none of it. With NAME (an archive's id or title, a lesson, or a
+decision's id), shows in full what agents would see, and asks. Any change to the content needs trust again."""
 EXAMPLES = """examples:
   holdfast trust                 what waits here
   holdfast trust 1f4a9c02        look into an archive, and take it in
@@ -107,11 +106,11 @@ def _decisions(options: Namespace, machine: Machine, project: Project) -> int:
             for text in filter(None, texts):
                 output.wrapped(f"{label}: {flat(visible(text))}", indent=2)
     which = f"these {len(seen)} decisions" if len(seen) > 1 else f"the decision {seen[0].decision.id}"
-    if not options.yes and not agreed(f"Show agents {which}?", "Say --yes to agree"):
+    if not options.yes and not agreed(f"Show agents {which}?", "Add --yes to agree"):
         output.line("Nothing was changed.")
         return 1
     done = decisions.agree(machine, project, seen)
-    said = f"Trusted as they are now: {', '.join(done)}. Any change takes it back."
+    said = f"Trusted: {', '.join(done)}. Any change takes it back."
     output.answer(options, {"trusted": done, "waiting": []}, said)
     return 0
 
@@ -188,7 +187,7 @@ def _agree(options: Namespace, machine: Machine, project: Project, archives: Seq
     for archive in archives:
         if not options.json:
             show_received(archive)
-        if not options.yes and not agreed("Trust this, and take it in?", "Say --yes to agree"):
+        if not options.yes and not agreed("Trust this and read it in?", "Add --yes to agree"):
             output.line("Nothing was changed.")
             return 1
         accept(machine, project, archive, __version__)

@@ -8,10 +8,9 @@ from holdfast.core.errors import UsageError
 from holdfast.terminal import output
 from holdfast.terminal.options import SUPPRESS, Machine, Namespace, count, flag, option
 
-DESCRIPTION = """Shows everything that holdfast knows as a page in your browser: sessions and what memory told each of
-them, decisions, facts and rules, cost, search. It listens on this machine only, at an address that works once and for
-you alone, and it ends with Ctrl+C, with its terminal, or after 30 minutes in which you do not use it. Nothing stays
-behind."""
+DESCRIPTION = """Opens everything holdfast knows as a page in your browser: sessions and what memory showed them,
+decisions, facts and rules, cost, search. Only this machine can reach it, through a link that works once. It ends
+with Ctrl+C, with its terminal, or after 30 minutes without use."""
 EXAMPLES = """examples:
   holdfast ui
   holdfast ui --all                  every project on this machine, and all of them together

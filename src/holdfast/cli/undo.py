@@ -12,10 +12,9 @@ from holdfast.terminal.options import Machine, Namespace, at_least_one, flag, op
 from holdfast.terminal.output import Column, Table, counted
 from holdfast.views.ledger import day
 
-DESCRIPTION = """Takes back the last thing that holdfast did to current.md, style.md, reference.md, open-questions.md
-and lessons: all files that one command or capture changed, or none. With FILE only that one. What would go is shown
-first, and you are asked. What a person edited by hand is never taken back. The log and the ledger are only added to, so
-they stay as they are."""
+DESCRIPTION = """Takes back the last change holdfast made to current.md, style.md, reference.md, open-questions.md
+and lessons: everything one command or session changed. Shows the change first, and asks. Your own edits are never
+taken back. The log and the ledger are append-only and stay as they are."""
 EXAMPLES = """examples:
   holdfast undo                     show the last change, ask, and take it back; again, and it is back
   holdfast undo --yes               the same without a question, for scripts

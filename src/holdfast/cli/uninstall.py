@@ -19,11 +19,11 @@ from holdfast.terminal.consent import agreed
 from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.upkeep.own_folder import Emptied, empty_own_folder
 
-DESCRIPTION = """Takes holdfast's hooks out of an agent's configuration. A file that nobody changed since becomes
-what it was before, to the byte; from any other only our entries are removed. Memory stays where it is, unless you
-say --purge: then this project's memory goes too, after a backup in ~/.holdfast/backups that holdfast restore takes
-in again. A ledger that is shared in git stays. With --all, the last project's memory takes along what ~/.holdfast
-keeps for no project (caches, locks); backups, your settings, lessons and keys stay and are named."""
+DESCRIPTION = """Removes holdfast's hooks and tools from an agent's configuration. A file that has not changed since
+is restored, byte for byte; otherwise only our entries go. Memory stays, unless you say --purge: this removes the
+project's memory after a backup in ~/.holdfast/backups, which holdfast restore reads back in. A ledger shared in git
+stays. With --all, purging the last project also removes what ~/.holdfast keeps for no project (caches, locks); it
+names what stays: backups, settings, lessons and keys."""
 EXAMPLES = """examples:
   holdfast agents uninstall claude-code --dry-run   only show what would change
   holdfast agents uninstall claude-code             hooks and tools out of Claude Code's files
@@ -38,7 +38,7 @@ OPTIONS = (
     option("--scope", choices=SCOPES, help="only there (default: yours and this repository's)"),
     flag("--purge", "also remove this project's memory, after a backup"),
     flag("--no-backup", "with --purge: remove it without a backup"),
-    flag("--diff", "show every line that changes; several agents are shown by name else"),
+    flag("--diff", "show every changed line; without it, several agents are listed by name"),
     flag("--yes", "do not ask"),
     flag("--dry-run", "only show what would change"),
     flag("--json", "what was changed as JSON; implies --yes, but for --purge"),

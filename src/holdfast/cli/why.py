@@ -13,8 +13,8 @@ from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import counted, in_words, places
 from holdfast.views.ledger import day
 
-DESCRIPTION = """Shows exactly what holdfast put into a session: the lines, their tokens and the reason of each,
-or why there was nothing. SESSION is an id, the beginning of one, or `last`."""
+DESCRIPTION = """Shows exactly what holdfast put into a session, with tokens and reasons, or why it put in nothing.
+SESSION is an id or `last`."""
 EXAMPLES = """examples:
   holdfast why             the newest session that was told something
   holdfast why 847ff7d2    one session, by its id or the beginning of it

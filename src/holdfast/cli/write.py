@@ -10,10 +10,10 @@ from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import counted, flat
 
-DESCRIPTION = """Lets your own agent, or a configured model, write what a session settled. It sees what was said,
-without secrets, and must quote it; what it cannot quote is dropped. This takes from your agent's quota, or costs what
-the model costs: `holdfast ledger list --agent holdfast` lists each call. With writer set in the personal configuration
-it happens by itself when a session of ten messages or more has ended, at most five times a day."""
+DESCRIPTION = """Asks your own agent, or a configured model, to write down what a session settled. It sees the
+conversation without secrets and must quote it; anything it cannot quote is dropped. This uses your agent's quota,
+or costs what the model costs: `holdfast ledger list --agent holdfast` lists each call. With writer set in the
+personal configuration, this happens after sessions of ten messages or more, at most five times a day."""
 EXAMPLES = """examples:
   holdfast note write --dry-run       what would be sent about the latest session, and where
   holdfast note write                 ask about the latest session

@@ -131,7 +131,7 @@ def _target(machine: Machine, project: Project, target: str | None) -> Path:
     path = machine.cwd / Path(target).expanduser()
     path = path / name if path.is_dir() else path
     if not path.parent.is_dir():
-        raise NotFound("there is no such folder", where=str(path.parent), fix="Make it first")
+        raise NotFound("there is no such folder", where=str(path.parent), fix="Create it first")
     return path
 
 

@@ -1,4 +1,4 @@
-"""Output of live context: a line for each source and each change, or all of it as JSON."""
+"""Output of live context: one line per source and each change, or all of it as JSON."""
 
 from __future__ import annotations
 

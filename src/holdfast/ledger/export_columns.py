@@ -27,7 +27,7 @@ COLUMNS: tuple[tuple[str, str, str], ...] = (
     ("commits", "integer", "commits made"),
     ("cost_usd", "number", "dollars; empty is unknown"),
     ("duration_s", "integer", "seconds of work"),
-    ("input_tokens", "integer", "tokens read that no cache held"),
+    ("input_tokens", "integer", "input tokens that were not cached"),
     ("output_tokens", "integer", "tokens written by the model"),
     ("cache_read_tokens", "integer", "tokens read from the cache"),
     ("cache_write_tokens", "integer", "tokens written to the cache"),

@@ -57,7 +57,7 @@ def _recall(machine: Machine, given: tools.Recall, client: str) -> str:
         return _brief(machine, project, given)
     briefing = recall(machine, project, given.task, given.budget or BUDGET)
     if not briefing.lines:
-        return "Memory has nothing for this task that is good enough."
+        return "Memory has nothing good enough for this task."
     return fenced(
         f"{_flat(line.text)}  ({' · '.join(filter(None, (_shown_id(line.id), line.source)))})"
         for line in briefing.lines
@@ -85,7 +85,7 @@ def _search(machine: Machine, given: tools.Search, client: str) -> str:
     kinds = None if given.kind == "any" else [given.kind]
     hits = search(machine, project, given.query, given.k, kinds, waiting=True)
     if not hits:
-        return "Nothing is known of that."
+        return "Nothing matches."
     titles = session_titles(project, [hit.session for hit in hits])
     lines = []
     for hit in hits:
@@ -129,7 +129,7 @@ def _recommend(machine: Machine, given: tools.Recommend, client: str) -> str:
 
     project = permit(machine, reads=True, writes=False)
     if not given.goal.strip():
-        raise UsageError("there is no goal", fix="Say what is to be done")
+        raise UsageError("no goal given", fix="Say what is to be done")
     rows, _ = read_all(machine, project, (), Filter())
     advice = advise(machine, given.goal, rows, given.objective)
     lines = [advice.sentence]
@@ -178,8 +178,8 @@ def _fact(machine: Machine, given: tools.Remember, client: str) -> str:
     fact = done.kept.fact
     message = {
         "added": f"{fact.id} recorded as a fact ({fact.category}).",
-        "revived": f"{fact.id} was retired and stands again.",
-    }.get(done.status, f"{fact.id} says that already, and is verified today.")
+        "revived": f"{fact.id} was retired and holds again.",
+    }.get(done.status, f"{fact.id} says that already; marked as verified today.")
     return _with_clashes(message, done.contradictions)
 
 
@@ -257,7 +257,7 @@ def _answered(machine: Machine, given: tools.Question) -> str:
     status = {
         "answered": "answered.",
         "recorded": "recorded with its answer.",
-        "unchanged": "was answered so already.",
+        "unchanged": "already answered so.",
     }
     message = f"{closed.question.id} {status[closed.status]}"
     if closed.before is None:
@@ -281,7 +281,9 @@ def _handoff(machine: Machine, given: tools.Handoff, client: str) -> str:
     count = hand_over(machine, project, given.text, branch, "agent", add=given.add)
     refresh(machine, project)
     place = f"branch {branch}" if branch else "this project"
-    return f"The next session on {visible(place)} is told {'this' if count == 1 else f'these {count} steps'} first."
+    return (
+        f"The next session on {visible(place)} sees {'this' if count == 1 else f'these {count} steps'} first."
+    )
 
 
 def _correct(machine: Machine, given: tools.Correct, client: str) -> str:

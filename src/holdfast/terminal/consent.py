@@ -11,7 +11,7 @@ from holdfast.core.errors import UsageError
 from holdfast.store.machine import Machine
 
 
-def agreed(question: str, fix: str = "Say --yes to go ahead, --dry-run to only look") -> bool:
+def agreed(question: str, fix: str = "Add --yes to go ahead, --dry-run to only look") -> bool:
     """Whether the person agreed. A script cannot be asked and uses `--yes`."""
     require_terminal(fix)
     sys.stderr.write(f"{question} [y/N] ")
@@ -32,7 +32,7 @@ def require_person(machine: Machine) -> None:
     """Raises UsageError inside an agent: text from elsewhere may have told it to agree."""
     if machine.inside_agent:
         fix = "Run it in a terminal of your own"
-        raise UsageError("an agent may not trust what came from elsewhere: a person decides", fix=fix)
+        raise UsageError("an agent cannot trust what came from elsewhere: a person must decide", fix=fix)
 
 
 # Single keys from a terminal, as they are pressed.

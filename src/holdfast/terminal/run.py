@@ -101,7 +101,7 @@ class Parser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
     def _after_dashes(self, message: str) -> str:
-        """How to give a text that begins with a dash, where any text is taken: people search for flags."""
+        """How to give a text that starts with a dash, where any text is taken: people search for flags."""
         free = next(
             (action for action in self._actions if not action.option_strings and action.nargs == "+"), None
         )
