@@ -160,6 +160,6 @@ def test_a_plugin_of_an_older_version_is_a_note_and_made_again(
         path.write_bytes(good.replace(quoted(host.matchers[event]), quoted(first)))
     assert path.read_bytes() != good
     report = holdfast("doctor", check=0).stdout
-    assert f"the plugin for {agent} has hooks of an older version, which work" in report
+    assert f"the plugin for {agent} has hooks of an older version; they work" in report
     holdfast("doctor", "--fix", check=0)
     assert path.read_bytes() == good

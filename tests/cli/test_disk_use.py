@@ -51,7 +51,7 @@ def test_only_old_backups_and_leftovers_go_below_the_cap_and_only_with_a_yes(
     assert len(files_in(home) - before) == 3
     assert "Removed 2 files" in holdfast("prune", "--yes", check=0).stdout
     assert files_in(home) - before == {"backups/shop-2.tar.gz"} and before <= files_in(home)
-    assert "nothing to remove" in holdfast("prune", check=0).stdout
+    assert "Nothing to remove" in holdfast("prune", check=0).stdout
     assert holdfast("prune", "--yes", "--dry-run").returncode == 2
 
 

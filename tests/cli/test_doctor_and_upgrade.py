@@ -32,7 +32,7 @@ def test_a_sound_project_and_an_untouched_one_are_both_fine(holdfast: Holdfast) 
 def test_a_place_for_memory_that_cannot_be_written_is_named(holdfast: Holdfast, tmp_path: Path) -> None:
     (tmp_path / "taken").write_bytes(b"")
     done = holdfast("doctor", check=1, env={"HOLDFAST_HOME": str(tmp_path / "taken" / "memory")})
-    assert f"{tmp_path / 'taken'} cannot be written" in done.stdout and "HOLDFAST_HOME" in done.stdout
+    assert f"{tmp_path / 'taken'} is not writable" in done.stdout and "HOLDFAST_HOME" in done.stdout
 
 
 def test_a_corrupt_capture_store_is_named_with_its_cure(holdfast: Holdfast, home: Path) -> None:

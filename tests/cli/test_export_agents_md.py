@@ -33,7 +33,7 @@ def test_without_a_yes_nothing_is_written(holdfast: Holdfast, repo: Path) -> Non
     holdfast("note", "decision", DECISION, check=0)
     value = export(holdfast)
     assert value["done"] is False and DECISION in str(value["diff"]) and not (repo / "AGENTS.md").exists()
-    assert holdfast("export", "--agents-md").returncode == 2, "no terminal: nobody can be asked"
+    assert holdfast("export", "--agents-md").returncode == 2, "no terminal: cannot ask"
     assert holdfast("export", "--agents-md", "--dry-run", check=0).stdout.endswith("Would write 1 line.\n")
     assert not (repo / "AGENTS.md").exists()
 

@@ -58,7 +58,7 @@ def test_what_is_missing_is_said_with_what_it_is_for(holdfast: Holdfast) -> None
     refused = holdfast("completion", check=2).stderr
     assert "SHELL is missing: your shell: bash, zsh, fish, powershell" in refused
     assert "required" not in refused
-    assert "QUERY is missing: words, a question, an id, an error" in holdfast("search", check=2).stderr
+    assert "QUERY is missing: words, a question, an id or an error" in holdfast("search", check=2).stderr
     assert "SESSION is missing: the session id" in holdfast("ledger", "show", check=2).stderr
 
 
@@ -140,7 +140,7 @@ def test_sessions_about_the_same_thing_are_found_by_its_name_alone(holdfast: Hol
     for asked in ("checkpoint", "checkpoints"):
         found = holdfast("similar", asked, "--json", check=0).json()
         assert {one["session"] for one in found} == {"s0", "s1", "s2"}
-    assert "about anything like this" in holdfast("similar", "xqzv blorp", check=0).stdout
+    assert "about anything similar" in holdfast("similar", "xqzv blorp", check=0).stdout
 
 
 def test_a_session_is_found_by_what_its_log_says_where_its_row_does_not(holdfast: Holdfast) -> None:
@@ -166,9 +166,9 @@ def test_a_damaged_index_is_made_anew_and_nobody_hears_of_it(holdfast: Holdfast,
 
 
 def test_commands_that_have_nothing_to_do_say_so(holdfast: Holdfast, repo: Path) -> None:
-    assert "Nothing is remembered here yet" in holdfast("search", "staging", check=0).stderr
+    assert "Memory is empty" in holdfast("search", "staging", check=0).stderr
     assert holdfast("know", check=0).stdout == "No files here to learn from.\n"
-    assert holdfast("init", "--dry-run", "--no-wire", check=0).stdout.startswith("Nothing new to read")
+    assert holdfast("init", "--dry-run", "--no-wire", check=0).stdout.startswith("Nothing to import")
     assert holdfast("uninstall", "--all", "--dry-run", check=0).stdout.startswith("Nothing would change")
     assert not (repo / ".holdfast").exists()
 
@@ -195,7 +195,7 @@ def test_an_interrupt_while_modules_load_is_no_traceback(
 
 def test_half_of_a_goal_in_a_log_is_no_likeness(holdfast: Holdfast) -> None:
     holdfast("import", DEMO, check=0)
-    assert "about anything like this" in holdfast("similar", "xqzv header", check=0).stdout
+    assert "about anything similar" in holdfast("similar", "xqzv header", check=0).stdout
 
 
 def test_what_would_be_undone_is_shown_and_asked_for(holdfast: Holdfast, repo: Path) -> None:

@@ -47,7 +47,7 @@ def test_what_is_no_share_is_refused_in_one_line_and_changes_nothing(
 def test_it_asks_first_and_an_agent_cannot_agree(
     holdfast: Holdfast, enabled: Enabled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "nobody can be asked. Say --yes" in holdfast("holdout", "20%", check=2).stderr
+    assert "cannot ask. Add --yes" in holdfast("holdout", "20%", check=2).stderr
     monkeypatch.setenv("CLAUDECODE", "1")
     for wanted in ("20%", "off"):
         assert "a person decides" in holdfast("holdout", wanted, "--yes", check=2).stderr

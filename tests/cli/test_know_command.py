@@ -42,7 +42,7 @@ def test_json_has_the_shape_of_the_contract(shop: Path, holdfast: Holdfast) -> N
 def test_scan_keeps_and_a_second_one_finds_nothing_new(shop: Path, holdfast: Holdfast) -> None:
     assert "conventions" in holdfast("know", "scan", check=0).stdout
     assert (shop / ".holdfast" / "local" / "session.json").is_file()
-    assert "Nothing changed" in holdfast("know", "scan", check=0).stdout
+    assert "Nothing has changed" in holdfast("know", "scan", check=0).stdout
     assert holdfast("know", "scan", "--json", check=0).json()["scan"]["files"] == 11
 
 

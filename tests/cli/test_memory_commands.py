@@ -138,9 +138,9 @@ def test_a_retired_fact_stays_with_date_and_reason_and_can_stand_again(holdfast:
     assert holdfast("fact", "--json").json() == []
     (kept,) = holdfast("fact", "list", "--all", "--json").json()
     assert (kept["retired_at"], kept["retired_because"]) == (gone["retired_at"], "moved · to: 9090")
-    assert "retired already" in holdfast("fact", "retire", fact["id"], check=0).stdout
+    assert "has been retired" in holdfast("fact", "retire", fact["id"], check=0).stdout
     assert holdfast("fact", "verify", fact["id"], "--yes", check=2).stderr.count("is retired") == 1
-    assert "stands again" in holdfast("fact", "add", PORT, "--evidence", "back", check=0).stdout
+    assert "holds again" in holdfast("fact", "add", PORT, "--evidence", "back", check=0).stdout
     (kept,) = holdfast("fact", "--json").json()
     assert (kept["evidence"], kept["retired_because"]) == ("back", "")
 

@@ -153,7 +153,7 @@ def test_an_export_takes_what_is_ours_and_says_what_it_leaves(holdfast: Holdfast
 
 
 def test_where_nothing_is_kept_there_is_nothing_to_export(holdfast: Holdfast, repo: Path, home: Path) -> None:
-    assert "nothing is kept for this project yet" in holdfast("export", check=1).stderr
+    assert "this project has no memory yet" in holdfast("export", check=1).stderr
     assert everything(home) == {} and not (repo / ".holdfast").exists()
 
 
@@ -181,7 +181,7 @@ def test_a_memory_that_is_there_is_not_touched_unless_one_says_how(
     before = everything(home)
     refused = holdfast("restore", archive, check=1)
     assert (
-        "has a memory already" in refused.stderr
+        "already has a memory" in refused.stderr
         and "--merge" in refused.stderr
         and "--replace" in refused.stderr
     )
@@ -225,7 +225,7 @@ def test_a_merge_adds_what_is_missing_and_loses_nothing(
     assert len(rows) == 11
     after = contents(project)
     again = holdfast("restore", archive, "--merge", cwd=elsewhere.repo, check=0)
-    assert "is here already" in again.stdout and contents(project) == after
+    assert "is already here" in again.stdout and contents(project) == after
     # It is a change like any other: it goes back as one.
     holdfast("undo", "--yes", cwd=elsewhere.repo, check=0)
     assert b"alpha" not in store.reference_file.read_bytes() + store.current_file.read_bytes()

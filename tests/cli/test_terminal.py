@@ -181,7 +181,7 @@ def test_status_says_what_a_person_can_do_next(holdfast: Holdfast, repo: Path) -
     assert "switched off in this directory: holdfast agents on\n" in holdfast(check=0, env={"CI": ""}).stdout
     holdfast("on", "--inject", check=0)
     half = holdfast(check=0, env={"CI": ""}).stdout
-    assert "sessions here are not remembered" in half and half.endswith("holdfast agents on --capture\n")
+    assert "sessions here are not recorded" in half and half.endswith("holdfast agents on --capture\n")
     holdfast("on", "--capture", check=0)
     assert "not remembered" not in holdfast(check=0, env={"CI": ""}).stdout
 

@@ -45,7 +45,7 @@ def test_duplicates_go_and_secrets_are_redacted_after_a_backup(
         member = archive.extractfile("AGENTS.md")
         assert member is not None and member.read().decode() == text
     assert backup.stat().st_mode & 0o077 == 0
-    assert "nothing that can be fixed" in holdfast("audit", "--fix", "--yes", check=0).stdout
+    assert "can be fixed automatically" in holdfast("audit", "--fix", "--yes", check=0).stdout
 
 
 def test_a_bullet_with_something_below_it_stays(holdfast: Holdfast, repo: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_secret_in_memory_goes_from_the_file_and_from_its_versions(
     holdfast("handoff", "then go on further", check=0)  # the version with the secret is kept
     assert any(SECRET.encode() in path.read_bytes() for path in memory.glob("history/contents/*"))
     done = holdfast("audit", "--fix", "--yes", check=0)
-    assert "delete it when you have rotated them" in done.stdout
+    assert "delete it once you have rotated them" in done.stdout
     left = [path for path in memory.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
     assert left == []
     assert "go on further" in holdfast("resume", check=0).stdout

@@ -471,7 +471,9 @@ def test_a_session_that_cannot_be_read_does_not_keep_others_from_being_captured(
     assert done.ended == [SESSION] and rows_of(enabled) == [SESSION]
     (problem,) = done.problems
     assert "another-session" in problem and "File name too long" in problem
-    assert len(inbox.quarantined(enabled.memory, "claude-code", "another-session")) == 1, "it is tried again"
+    assert len(inbox.quarantined(enabled.memory, "claude-code", "another-session")) == 1, (
+        "it will be tried again"
+    )
 
 
 @pytest.mark.promise("M7")

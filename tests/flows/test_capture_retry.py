@@ -149,7 +149,7 @@ def test_doctor_tries_again_when_asked(
     for _ in range(MOST_TRIES):
         capture(enabled.machine, enabled.project)
         clock[0] += max(WAITS_S)
-    fix = f"try to read session {SESSION[:8]} again"
+    fix = f"read session {SESSION[:8]} again"
     assert fix in repair(enabled.machine, enabled.project, dry_run=True)
     assert reader.tries == MOST_TRIES
     assert fix in repair(enabled.machine, enabled.project, dry_run=False)

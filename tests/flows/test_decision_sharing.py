@@ -100,7 +100,7 @@ def test_words_that_were_edited_in_review_replace_ones_own_after_trust(team: Tea
     path = team.file("ana")
     path.write_text(path.read_text(encoding="utf-8").replace("five", "six"), encoding="utf-8")
     refused = team("ana", "share", team.id, check=2)
-    assert "was edited since" in refused.stderr and "six" in path.read_text(encoding="utf-8")
+    assert "been edited since" in refused.stderr and "six" in path.read_text(encoding="utf-8")
     team("ana", "trust", team.id, "--yes")
     (row,) = team("ana", "decide", "--list", "--json").json()
     assert "six attempts" in row["text"] and BANS in row.values()
@@ -234,5 +234,5 @@ def test_whatever_a_person_leaves_in_a_file_is_read(edited: str) -> None:
 def test_an_agent_may_not_agree_for_a_person(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     team.share()
     monkeypatch.setattr(Machine, "inside_agent", True)
-    assert "a person decides" in team("bob", "trust", team.id, "--yes", check=2).stderr
+    assert "a person must decide" in team("bob", "trust", team.id, "--yes", check=2).stderr
     assert "five attempts" not in team.told("bob")

@@ -220,7 +220,7 @@ def test_a_person_sees_all_that_would_instruct_and_then_it_is_taken_in(
     facts = holdfast("fact", "list", "--json", cwd=mine, check=0).json()
     assert [fact["origin"] for fact in facts] == ["other_archive"]
     again = holdfast("restore", archive, "--merge", cwd=mine, check=0)
-    assert "is here already" in again.stdout, "the same content needs no second agreement"
+    assert "is already here" in again.stdout, "the same content needs no second agreement"
 
 
 def test_what_came_with_an_archive_keeps_its_origin_when_the_restore_dies(
@@ -365,7 +365,7 @@ def test_doctor_says_what_waits(mine: Path, archive: Path, holdfast: Holdfast) -
 
 def test_the_application_refuses_it_wherever_it_is_called_from(mine: Path, archive: Path) -> None:
     machine = Machine(cwd=mine)
-    with pytest.raises(StoreError, match="made on another machine, and is not trusted"):
+    with pytest.raises(StoreError, match="made on another machine and is not trusted"):
         restore(machine, machine.project(), str(archive), "0", "merge")
 
 

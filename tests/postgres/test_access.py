@@ -265,14 +265,14 @@ def test_the_same_answer_for_a_project_of_others_and_for_none(unchanged: Server)
 
 
 def test_a_member_publishes_under_no_other_name(unchanged: Server) -> None:
-    with pytest.raises(SyncError, match="you may not write"):
+    with pytest.raises(SyncError, match="you do not have write access"):
         Postgres(unchanged.address("ben"), "shop").publish(f"{ANA}/m1", some_packs("forged"))
 
 
 def test_a_reader_reads_and_writes_nothing(unchanged: Server) -> None:
     transport = Postgres(unchanged.address("cleo"), "shop")
     assert len(transport.packs()) == 3
-    with pytest.raises(SyncError, match="you may not write"):
+    with pytest.raises(SyncError, match="you do not have write access"):
         transport.publish("cccccccccccccccc/m9", some_packs("mine"))
 
 

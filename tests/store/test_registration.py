@@ -122,7 +122,7 @@ def test_joining_needs_an_answer_and_an_agent_cannot_give_it(
     asked = holdfast("init", "--join", "--no-wire", cwd=tmp_path / "copy", check=2)
     assert "--yes" in asked.stderr
     agent = holdfast("init", "--join", "--yes", cwd=tmp_path / "copy", env={"CLAUDECODE": "1"}, check=2)
-    assert "only a person" in agent.stderr
+    assert "a person must decide" in agent.stderr
     assert refused(tmp_path / "copy")
 
 
@@ -135,7 +135,7 @@ def test_a_copy_gets_a_memory_of_its_own_when_a_person_asks(
     assert memory_of(tmp_path / "copy") != memory == memory_of(shop)
     assert hook_memory(tmp_path / "copy") == memory_of(tmp_path / "copy")
     again = holdfast("init", "--new", "--no-wire", "--yes", cwd=tmp_path / "copy", check=2)
-    assert "is no copy" in again.stderr
+    assert "is not a copy" in again.stderr
 
 
 def test_git_itself_never_copies_an_id(shop: Path, tmp_path: Path) -> None:
@@ -441,7 +441,7 @@ def test_joining_does_not_hide_a_memory_that_a_folder_has(
     git("init", "-q", other, cwd=tmp_path)
     holdfast("ledger", "add", "--goal", "wire the refund", cwd=other, check=0)
     refusal = holdfast("init", "--join", "shop", "--no-wire", "--yes", cwd=other, check=2)
-    assert "a memory of its own" in refusal.stderr
+    assert "its own memory" in refusal.stderr
 
 
 def test_importing_everything_leaves_copies_out_and_says_so(

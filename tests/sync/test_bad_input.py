@@ -241,7 +241,7 @@ def test_an_invitation_to_another_project_is_refused(machines: Machines, ana: Pe
 
 @pytest.mark.parametrize("code", ["", "holdfast-team-", "holdfast-team-xyz", "hello", "holdfast-team-bnVsbA"])
 def test_what_is_no_invitation_is_one_line(ana: Person, code: str) -> None:
-    assert "no invitation" in ana.refused("team", "join", code, "--yes")
+    assert "not an invitation" in ana.refused("team", "join", code, "--yes")
 
 
 def test_a_team_command_without_a_team_says_how_to_begin(ana: Person) -> None:

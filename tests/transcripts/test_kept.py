@@ -243,4 +243,4 @@ def test_status_offers_copies_once_and_names_what_is_about_to_go(
 
 def test_without_copies_there_is_nothing_to_rebuild_from(holdfast: Holdfast, repo: Path) -> None:
     refused = holdfast("import", "--from-kept", check=2).stderr
-    assert "no transcripts are kept here" in refused and refused.count("\n") == 1
+    assert "no transcripts have been kept here" in refused and refused.count("\n") == 1

@@ -134,7 +134,7 @@ def test_it_asks_before_it_spends_and_an_agent_cannot_agree(
     holdfast: Holdfast, tasks: Tasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tasks.write(task())
-    assert "nobody can be asked" in holdfast("backtest", "--ab", tasks.path, check=2).stderr
+    assert "cannot ask" in holdfast("backtest", "--ab", tasks.path, check=2).stderr
     monkeypatch.setenv("CLAUDECODE", "1")
     assert "a person decides" in holdfast("backtest", "--ab", tasks.path, "--yes", check=2).stderr
     assert tasks.sessions() == []

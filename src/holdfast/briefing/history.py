@@ -35,7 +35,7 @@ def entry_of(entries: Sequence[LogEntry], session: str) -> LogEntry:
         raise NotFound(f"no session {session!r} in the log", fix="holdfast log lists them")
     if len(matches) > 1:
         ids = ", ".join(entry.session[:12] for entry in matches[:4])
-        raise NotFound(f"{len(matches)} sessions begin with {session!r}", fix=f"Give more of the id: {ids}")
+        raise NotFound(f"{len(matches)} sessions begin with {session!r}", fix=f"Type more of the id: {ids}")
     return matches[0]
 
 

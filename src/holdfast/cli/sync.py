@@ -31,7 +31,7 @@ EXAMPLES = """examples:
   holdfast sync postgres://me@db/team    a server of the team (holdfast team server)
   holdfast sync                          the same target again
   holdfast sync --dry-run --json         what would be sent and received
-  holdfast sync --conflicts              what two machines or people said differently
+  holdfast sync --conflicts              conflicts between machines or people
   holdfast sync --keep 3f9a01c2          settle one of them
 """
 _STEP_S = 5
@@ -46,18 +46,20 @@ OPTIONS = (
     ),
     flag("--dry-run", "what would be sent and received; nothing is written", group="what"),
     flag("--watch", "sync again whenever something changes, until Ctrl+C", group="what"),
-    flag("--conflicts", "what two machines or people said differently", group="what"),
+    flag("--conflicts", "conflicts between machines or people", group="what"),
     option("--keep", default="", metavar="VERSION", group="what", help="settle a conflict for this version"),
     option("--after-session", choices=("on", "off"), group="what", help="sync whenever a session has ended"),
-    flag("--plain", "leave what goes to TARGET unsealed: whoever can read it there, can read your memory"),
+    flag("--plain", "do not seal what goes to TARGET: anyone who can read it there can read your memory"),
     flag("--team-only", "send nothing of your own to TARGET, only what you share with the team"),
+    option("--as", dest="identity", default="", metavar="NAME", help="the project's name on all machines"),
     option(
-        "--as", dest="identity", default="", metavar="NAME", help="how this project is called on all machines"
+        "--every",
+        type=at_least_one,
+        default=_STEP_S,
+        metavar="SECONDS",
+        help="how often --watch checks (default: 5)",
     ),
-    option(
-        "--every", type=at_least_one, default=_STEP_S, metavar="SECONDS", help="how often --watch looks (5)"
-    ),
-    flag("--quiet", "say nothing unless something is wrong"),
+    flag("--quiet", "print nothing unless something is wrong"),
     flag("--yes", "do not ask"),
     flag("--json", "sent, received and conflicts as JSON"),
 )
@@ -124,7 +126,7 @@ def _is_agreed(options: Namespace, machine: Machine, project: Project, name: str
         ]
         if not target.team_only:
             seal = (
-                "NOT sealed: whoever can read the target can read it"
+                "NOT sealed: anyone who can read the target can read it"
                 if found.plain
                 else "sealed for your own key"
             )
@@ -164,7 +166,7 @@ def _show(options: Namespace, machine: Machine, project: Project, result: SyncRe
             "holdfast keys export there, holdfast keys restore here."
         )
     for joined in result.joined:
-        output.line(f"{_shown(joined)} is in the team now.")
+        output.line(f"{_shown(joined)} is now in the team.")
     if result.conflicts:
         output.line(f"{counted(result.conflicts, 'conflict')} to settle: holdfast sync --conflicts")
     if result.index_asks:
@@ -251,7 +253,7 @@ def _after_session(options: Namespace, project: Project) -> None:
             "there is no target to sync with yet", fix="holdfast sync TARGET once, in a terminal"
         )
     change_settings(project, lambda settings: setattr(settings, "after_session", on))
-    said = "Every session that ends is followed by a sync." if on else "Nothing is synced by itself."
+    said = "holdfast syncs after every session." if on else "Automatic sync is off."
     if not options.target:
         output.answer(options, {"after_session": on}, said)
 
@@ -276,9 +278,7 @@ def _list(options: Namespace, project: Project) -> None:
         output.line("Nothing is in conflict.")
     else:
         output.line()
-        output.line(
-            "holdfast sync --keep VERSION settles one; the other version stays in its entry's history."
-        )
+        output.line("holdfast sync --keep VERSION settles one; the other version stays in the history.")
 
 
 def _settle(options: Namespace, machine: Machine, project: Project) -> None:
@@ -287,7 +287,7 @@ def _settle(options: Namespace, machine: Machine, project: Project) -> None:
     output.answer(
         options,
         {"settled": conflict.name, "kept": options.keep},
-        "Settled. The next sync writes it here and takes it to the others.",
+        "Settled. The next sync applies it here and sends it to the others.",
     )
 
 

@@ -22,25 +22,33 @@ EXAMPLES = """examples:
   holdfast team create Shop              a team for this project; you are its owner
   holdfast team invite                   a code for one person
   holdfast team join CODE                on their machine, in a clone
-  holdfast team share D-k3f9ab           for everybody in the team
+  holdfast team share D-k3f9ab           for everyone in the team
   holdfast team private D-k3f9ab         take it back
   holdfast team members                  who is in the team
-  holdfast team trust Ana                let agents here see what Ana shares
-  holdfast team remove Ben               from the next sync on Ben reads nothing new
+  holdfast team trust Ana                let your agents see what Ana shares
+  holdfast team remove Ben               from the next sync on, Ben reads nothing new
 """
 _JSON = flag("--json", "the answer as JSON")
 _YES = flag("--yes", "do not ask")
 _IDS = option("ids", nargs="+", metavar="ID", help="ids of decisions and facts, or names of lessons")
 _WHO = option("member", metavar="MEMBER", help="a name, or the beginning of a key's fingerprint")
 VERBS = {
-    "create": Verb("make a team for this project", (option("name", metavar="NAME", help="its name"), _JSON)),
+    "create": Verb(
+        "create a team for this project", (option("name", metavar="NAME", help="its name"), _JSON)
+    ),
     "invite": Verb(
         "print a code that makes one person a member",
         (
             option(
                 "--role", choices=ROLES, default="member", help="member, reader or owner (default: member)"
             ),
-            option("--days", type=float, default=7.0, metavar="N", help="how long the code holds (7)"),
+            option(
+                "--days",
+                type=float,
+                default=7.0,
+                metavar="N",
+                help="how many days the code is valid (default: 7)",
+            ),
             _JSON,
         ),
     ),
@@ -48,13 +56,13 @@ VERBS = {
         "answer an invitation", (option("code", metavar="CODE", help="what invite printed"), _YES, _JSON)
     ),
     "members": Verb("who is in the team, and their keys", (_JSON,)),
-    "remove": Verb("take a member out; asks first", (_WHO, _YES, _JSON)),
-    "leave": Verb("leave the team, and take back what you shared", (_YES, _JSON)),
+    "remove": Verb("remove a member; asks first", (_WHO, _YES, _JSON)),
+    "leave": Verb("leave the team and withdraw what you shared", (_YES, _JSON)),
     "share": Verb("share with the team at the next sync", (_IDS, _JSON)),
-    "private": Verb("keep private; what was shared is taken back", (_IDS, _JSON)),
+    "private": Verb("make private again; withdraws what was shared", (_IDS, _JSON)),
     "items": Verb("what the team shares", (_JSON,)),
-    "trust": Verb("let agents here see what a member shares", (_WHO, _YES, _JSON)),
-    "distrust": Verb("agents here see nothing of a member any more", (_WHO, _JSON)),
+    "trust": Verb("let your agents see what a member shares", (_WHO, _YES, _JSON)),
+    "distrust": Verb("stop showing your agents what a member shares", (_WHO, _JSON)),
 }
 OPTIONS = (_JSON,)
 
@@ -67,14 +75,16 @@ def run_create(options: Namespace, machine: Machine) -> None:
     require_person(machine)
     project = machine.project()
     team = service.create_team(machine, project, options.name)
-    said = f"{_shown(team.name)} is a team now, and you are its owner. holdfast team invite brings others in."
+    said = (
+        f"{_shown(team.name)} is now a team, and you are its owner. Invite others with holdfast team invite."
+    )
     output.answer(options, {"team": team.name, "id": team.id}, said)
 
 
 def run_invite(options: Namespace, machine: Machine) -> None:
     require_person(machine)
     if not 0 < options.days <= 90:
-        raise UsageError("an invitation holds from a moment to 90 days", fix="--days 7")
+        raise UsageError("an invitation is valid for at most 90 days", fix="--days 7")
     code = service.invite(machine, machine.project(), role=options.role, days=options.days)
     output.answer(
         options,
@@ -88,7 +98,7 @@ def run_join(options: Namespace, machine: Machine) -> int | None:
     require_person(machine)
     project = machine.project()
     if not options.yes and not agreed(
-        "Join? The members will see your name and key, and what you share with them.",
+        "Join? Members will see your name and key, and what you share with them.",
         fix="Add --yes to agree",
     ):
         output.line("Nothing was changed.")
@@ -133,7 +143,7 @@ def run_members(options: Namespace, machine: Machine) -> None:
             under=4,
         )
     for name in view.requests:
-        output.line(f"  {_shown(name)} asks to join, without an invitation that holds", under=4)
+        output.line(f"  {_shown(name)} asks to join without a valid invitation", under=4)
     for member in view.removed:
         output.line(f"  {_shown(member.name)} was removed", under=4)
 
@@ -158,12 +168,12 @@ def run_remove(options: Namespace, machine: Machine) -> int | None:
 def run_leave(options: Namespace, machine: Machine) -> int | None:
     require_person(machine)
     if not options.yes and not agreed(
-        "Leave the team? What you shared is taken back.", fix="Add --yes to go ahead"
+        "Leave the team? What you shared will be withdrawn.", fix="Add --yes to go ahead"
     ):
         output.line("Nothing was changed.")
         return 1
     service.leave(machine, machine.project())
-    output.answer(options, {"left": True}, "You are out after the next sync.")
+    output.answer(options, {"left": True}, "You will leave the team with the next sync.")
     return None
 
 
@@ -180,14 +190,16 @@ def _choose(options: Namespace, machine: Machine, *, share: bool) -> None:
     project = machine.project()
     view = _view(machine, project)
     if share and any(member.author == view.own and member.role == "reader" for member in view.members):
-        raise UsageError("you may only read in this team", fix="Ask an owner for an invitation as a member")
+        raise UsageError(
+            "you only have read access in this team", fix="Ask an owner for an invitation as a member"
+        )
     if share and all(member.author != view.own for member in view.members):
         raise UsageError("you are not in the team", fix="holdfast team join CODE")
     chosen = service.choose(machine, project, options.ids, share=share)
     ids = ", ".join(item.id for item in chosen)
     readers = ", ".join(_shown(member.name) for member in view.members if member.author != view.own)
-    shared = f"shared with the next sync, readable for {readers or 'nobody yet'}"
-    after = shared if share else "private after the next sync"
+    shared = f"will be shared with the next sync; readable by {readers or 'nobody yet'}"
+    after = shared if share else "will be private after the next sync"
     output.answer(
         options, {"shared" if share else "private": [item.id for item in chosen]}, f"{ids}: {after}."
     )

@@ -364,7 +364,7 @@ def _as_expected(path: Path, expected: str | None) -> os.stat_result | None:
     before = _status(path)
     if expected != ANYTHING and digest(read(path)) != expected:
         fix = "Read it again and repeat the change"
-        raise Conflict("it was changed by someone else meanwhile", where=str(path), fix=fix)
+        raise Conflict("it has been changed by someone else", where=str(path), fix=fix)
     return before
 
 

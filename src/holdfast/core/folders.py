@@ -111,7 +111,7 @@ def _exchange(one: Path, other: Path) -> bool:
 @for_same_arguments
 def checked(root: Path, path: Path) -> Path:
     """Returns the path if it is not a link and no link on the way leads out of the memory."""
-    fix = "Move it away and put the file itself there"
+    fix = "Replace it with the file itself"
     if path.is_symlink():
         raise StoreError(f"it is a link to {os.readlink(path)!r}", where=str(path), fix=fix)
     try:

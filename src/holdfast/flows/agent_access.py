@@ -56,9 +56,9 @@ def permit(machine: Machine, *, reads: bool, writes: bool) -> Project:
         project = machine.project()
     except CopiedProject as error:  # where the other one lies is none of an agent's business
         raise UsageError(
-            "memory is not enabled here: the folder has the id of another one; nothing was read or written",
+            "memory is not enabled here: the folder has another folder's id; nothing was read or written",
             where=error.where,
-            fix="A person decides: holdfast init",
+            fix="A person must decide: holdfast init",
         ) from None
     directory = _directory(machine)
     switches = switches_of(project)
@@ -66,7 +66,7 @@ def permit(machine: Machine, *, reads: bool, writes: bool) -> Project:
         raise UsageError(
             "memory is not enabled for this project; nothing was read or written",
             where=str(project.root),
-            fix="A person enables it: holdfast init",
+            fix="A person must enable it: holdfast init",
         )
     settings = machine.settings()
     if any(settings.excludes(str(place), machine.user_home) for place in (directory, project.root)):
@@ -77,15 +77,15 @@ def permit(machine: Machine, *, reads: bool, writes: bool) -> Project:
     no_capture, no_inject = switches.at(directory)
     if writes and no_capture:
         raise UsageError(
-            "keeping things is switched off here; nothing was written",
+            "recording is switched off here; nothing was written",
             where=str(directory),
-            fix="A person switches it on: holdfast agents on --capture",
+            fix="A person can switch it on: holdfast agents on --capture",
         )
     if reads and no_inject:
         raise UsageError(
-            "telling agents from memory is switched off here; nothing was read",
+            "showing memory to agents is switched off here; nothing was read",
             where=str(directory),
-            fix="A person switches it on: holdfast agents on --inject",
+            fix="A person can switch it on: holdfast agents on --inject",
         )
     return project
 

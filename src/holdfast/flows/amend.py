@@ -59,7 +59,7 @@ def confirm(machine: Machine, wanted: str) -> Statement:
     """A person agrees to what an agent decided or proposed: from then on agents are told of it as agreed."""
     old = _known(machine, wanted)
     if old.status in ("superseded", "rejected"):
-        raise UsageError(f"{old.id} is {old.status}", fix="Decide it again if it holds now")
+        raise UsageError(f"{old.id} is {old.status}", fix="Record it again if it holds now")
     with memory_to_change(machine) as store:
         if not _edit_register(store, old.id, lambda decision: replace(decision, by="user"), CONFIRM):
             _edit_passage(

@@ -45,7 +45,7 @@ MOST_ROUNDS = 5  # hooks may post while we work; a later one starts its own capt
 # Seconds to wait after the first, second, … failed try. After the last one the session is not retried.
 WAITS_S = (60.0, 5 * 60.0, 30 * 60.0, 4 * 3600.0)
 MOST_TRIES = len(WAITS_S) + 1
-DIED = "its reading did not come to an end"
+DIED = "reading it did not finish"
 
 # Hosts that do not announce the end of a headless run: they are watched for a moment after each answer.
 UNANNOUNCED = frozenset(("qwen",))
@@ -233,9 +233,9 @@ def describe_fault(fault: Fault) -> str:
     session = f"session {short_session(fault.session)} of {fault.host}"
     problem = f"{session} could not be read, tried {times}: {fault.problem or DIED}"
     if is_given_up(fault):
-        return f"{problem}. It is set aside; holdfast doctor --fix tries again."
+        return f"{problem}. It was set aside; holdfast doctor --fix tries again."
     later = datetime.fromtimestamp(fault.at + WAITS_S[fault.tries - 1], UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return f"{problem}. It is tried again after {later}, or by holdfast doctor --fix."
+    return f"{problem}. It will be tried again after {later}, or by holdfast doctor --fix."
 
 
 def is_given_up(fault: Fault) -> bool:

@@ -42,7 +42,9 @@ def correct(
         (todo,) = close_todos(machine, [id], done=action == "done")
         return Corrected(todo.id, todo.text, "is done" if action == "done" else "was dropped")
     if action == "done":
-        raise UsageError("only to-dos (T-…) can be done; nothing was changed", fix="Reject it if it is wrong")
+        raise UsageError(
+            "only to-dos (T-…) can be closed as done; nothing was changed", fix="Reject it if it is wrong"
+        )
     if letter == "F-":
         fact = facts.retire(machine, id, reason).kept.fact
         return Corrected(fact.id, fact.text, "was retired")
@@ -54,7 +56,7 @@ def correct(
     if letter == "Q-":
         raise UsageError("a question is closed by its answer; nothing was changed", fix="Answer it")
     raise UsageError(
-        f"{wanted.strip()[:40]!r} is no id of a line; nothing was changed",
+        f"{wanted.strip()[:40]!r} is not the id of a line; nothing was changed",
         fix="Ids look like F-k3f9ab, L-…, D-…, X-…, T-…",
     )
 
@@ -72,7 +74,7 @@ def _lesson(machine: Machine, id: str, action: Action, days: int | None) -> Corr
             f"was muted {f'for {days} days' if days else 'until it is unmuted'}",
         )
     (handled,) = lessons.reject(machine, project, [name])
-    return Corrected(id, handled.lesson.description, "was rejected, and does not come back in other words")
+    return Corrected(id, handled.lesson.description, "was rejected, and will not come back in other words")
 
 
 def _lesson_with_rule(machine: Machine, id: str) -> str:
@@ -114,4 +116,4 @@ def _noted(machine: Machine, id: str) -> Corrected:
         memory.dismiss(*ids)
         memory.change_current(without, "correct")
     text = dismissed.text if isinstance(dismissed, Finding) else dismissed.tried
-    return Corrected(dismissed.id, text, "is told no more; the log keeps it")
+    return Corrected(dismissed.id, text, "will not be shown again; the log keeps it")

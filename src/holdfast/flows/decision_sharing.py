@@ -84,9 +84,9 @@ def share(
         is_ours = before is None or (before.given is not None and before.given.by == "share")
         if before is not None and not is_ours and not instead and before.data != data:
             raise UsageError(
-                f"{made.id} is shared, and was edited since",
+                f"{made.id} is shared, and has been edited since",
                 where=str(before.path),
-                fix="Look at it: git diff. Say --replace to put your words in its place",
+                fix="See git diff. Add --replace to overwrite it with your words",
             )
         contents[made.id] = data
     project.prepare()
@@ -210,7 +210,7 @@ def _week(machine: Machine) -> str:
 
 
 def _answers(path: Path) -> _Answers:
-    return decode_json(files.read(path), _Answers, path, "Delete it; decisions are proposed again then")
+    return decode_json(files.read(path), _Answers, path, "Delete it; decisions will then be proposed again")
 
 
 def _change(project: Project, change: Callable[[_Answers], None]) -> None:
@@ -294,7 +294,7 @@ def revoke(machine: Machine, project: Project, wanted: Sequence[str]) -> list[st
     if not (chosen or wanted):
         chosen = trusted
     if not chosen:
-        raise NotFound("no decision of others is trusted here", fix="holdfast share --list shows them")
+        raise NotFound("no decisions from others are trusted here", fix="holdfast share --list shows them")
     Trust(machine.home, project).revoke([trust_name(one.decision.id) for one in chosen])
     mirror_shared(machine, project)
     refresh(machine, project)

@@ -24,7 +24,7 @@ from holdfast.store.gate import gate
 from holdfast.store.machine import Machine
 
 LISTING = "holdfast note fact list --all"
-_EVIDENCE_FIX = "Say with --evidence what showed it: the line that a command or a file answered"
+_EVIDENCE_FIX = "Use --evidence to say what showed it: a line from a command or a file"
 
 
 class FactChange(Struct, frozen=True):
@@ -235,7 +235,7 @@ def to_verify(machine: Machine, wanted: Sequence[str]) -> list[Fact]:
         if kept.retired_at is not None:
             raise UsageError(
                 f"{kept.fact.id} is retired",
-                fix="holdfast note fact add with its text and evidence revives it",
+                fix="holdfast note fact add with its text and evidence restores it",
             )
     return list(dict.fromkeys(kept.fact for kept in chosen))
 

@@ -211,7 +211,9 @@ def _head(path: Path, size: int = HEAD) -> bytes:
         return part_of(path, 0, size)
     except OSError as error:
         raise TranscriptError(
-            f"cannot be read: {error.strerror}", where=str(path), fix="Check that you may read it"
+            f"cannot be read: {error.strerror}",
+            where=str(path),
+            fix="Check that you have permission to read it",
         ) from error
 
 

@@ -52,14 +52,14 @@ _ADVICE = {  # for an unknown id, and for an ambiguous one
     "sessions": (
         "no session {!r} is known here",
         80,
-        "holdfast ledger list shows what there is",
-        "Give more of the id",
+        "holdfast ledger list shows all sessions",
+        "Type more of the id",
     ),
     "ids": (
         "nothing here has the id {!r}",
         40,
-        "Ids stand at the end of the lines, such as F-k3f9ab",
-        "Give more of it",
+        "Ids are at the end of lines, such as F-k3f9ab",
+        "Type more of it",
     ),
 }
 
@@ -98,20 +98,20 @@ class ForgetReport(Struct, frozen=True, kw_only=True):
 def resolve(project: Project, sessions: Sequence[str], ids: Sequence[str], texts: Sequence[str]) -> Wanted:
     """Completes ids. Raises NotFound for an unknown id, UsageError for a text that cannot be forgotten."""
     if not (sessions or ids or texts):
-        raise UsageError("nothing to forget", fix="Say --session ID, --fact ID or --text TEXT")
+        raise UsageError("nothing to forget", fix="Use --session ID, --fact ID or --text TEXT")
     for text in texts:
         if FORGOTTEN in text:
             raise UsageError(
-                f"{FORGOTTEN} is what stands where a text was forgotten", fix="Give the words around it"
+                f"{FORGOTTEN} is the placeholder for forgotten text", fix="Use the words around it"
             )
         if len(text.strip()) < SHORTEST or not any(word[:1].isalnum() for word in words_of_phrase(text)):
             raise UsageError(
-                f"the text {text[:40]!r} is too short to forget: it would be found everywhere",
-                fix=f"Give at least {SHORTEST} characters, with a word in them",
+                f"the text {text[:40]!r} is too short to forget: it would match everywhere",
+                fix=f"Use at least {SHORTEST} characters, including a word",
             )
     if not project.known:
         raise NotFound(
-            "nothing is remembered of this project",
+            "memory has nothing about this project",
             where=str(project.root),
             fix="holdfast import reads it in",
         )
@@ -368,9 +368,9 @@ class _Archives:
 
 
 BEYOND = (
-    "archives of holdfast export that were copied elsewhere",
+    "archives that were copied elsewhere",
     "other clones, other machines and backups of this disk",
-    "what an agent or a configured model was told already",
+    "what an agent or a configured model has already seen",
 )
 
 

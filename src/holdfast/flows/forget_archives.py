@@ -58,7 +58,7 @@ def find_archives(home: Path, project: Project, holds: Callable[[bytes], bool]) 
             found = None
         upgraded = path.name.startswith(f"{project.memory.name}-")  # a plain copy, made before an upgrade
         if found is None or (manifest is None and not upgraded):
-            yield ArchiveFinding(path, None, "archive that cannot be read: delete it if it may hold this")
+            yield ArchiveFinding(path, None, "archive that cannot be read: delete it if it may contain this")
         elif not found:
             continue
         elif manifest is None:

@@ -168,7 +168,7 @@ class Forgetting:
 
     def _refuse_foreign(self, path: Path, *, is_file: bool) -> None:
         if path.is_symlink():
-            fix = "Move it away and put the file itself there"
+            fix = "Replace it with the file itself"
             raise StoreError(f"it is a link to {os.readlink(path)!r}", where=str(path), fix=fix)
         if is_file and path.is_dir():
             files.read(path)  # raises the error for a folder in place of a file

@@ -92,7 +92,7 @@ class HostFiles:
             return msgspec.json.decode(data, type=Record)
         except msgspec.MsgspecError as error:
             raise StoreError(
-                f"is not a record of a change: {error}",
+                f"is not a valid change record: {error}",
                 where=str(self._record(path)),
                 fix="Delete it; holdfast then removes its own entries only",
             ) from error

@@ -89,7 +89,7 @@ def import_kept(machine: Machine, project: Project, progress: Progress | None = 
     opened = open_kept(project.memory)
     if opened is None:
         raise UsageError(
-            "no transcripts are kept here", fix="Set keep_transcripts = true in ~/.holdfast/config.toml"
+            "no transcripts have been kept here", fix="Set keep_transcripts = true in ~/.holdfast/config.toml"
         )
     with opened as kept:
         sources = [

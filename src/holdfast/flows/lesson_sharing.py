@@ -49,7 +49,7 @@ def share(machine: Machine, project: Project, names: Sequence[str], *, instead: 
         if shared is not None and not is_ours and not instead and shared.lesson.rules != one.lesson.rules:
             raise UsageError(
                 f"somebody else's lesson {name!r} is shared here",
-                fix=f"Look at it: holdfast lessons trust {name}. Say --replace to put yours in its place",
+                fix=f"See holdfast lessons trust {name}. Add --replace to overwrite it with yours",
             )
         changes.lessons["shared", name] = _for_others(machine, one.lesson)
         changes.choices = (changes.choices or shelf.choices).share(name)
@@ -135,7 +135,7 @@ def _shared(machine: Machine, project: Project) -> list[LessonStatus]:
 def _git_or_fail(project: Project, *arguments: str) -> None:
     if trouble := git_complaint(project.root, *arguments):
         raise StoreError(
-            f"git {arguments[0]} failed: {trouble}", where=str(project.root), fix="Mend that and try again"
+            f"git {arguments[0]} failed: {trouble}", where=str(project.root), fix="Fix that and try again"
         )
 
 
@@ -149,7 +149,7 @@ def to_trust(machine: Machine, project: Project, names: Sequence[str] = ()) -> l
     if rejected:
         raise UsageError(
             f"you rejected the lesson {rejected[0]!r}",
-            fix="holdfast undo takes that back; so does lessons add",
+            fix="holdfast undo or lessons add takes that back",
         )
     return [status for status in chosen if status.state == "untrusted"]
 
@@ -193,7 +193,7 @@ def edit(machine: Machine, project: Project, name: str) -> LessonStatus:
         process = subprocess.run([*shlex.split(editor), str(path)], check=False)
     except (OSError, ValueError) as error:
         raise UsageError(
-            f"{editor!r} cannot be run: {error}", fix="Set EDITOR to a program that can"
+            f"{editor!r} cannot be run: {error}", fix="Set EDITOR to a program that can be run"
         ) from error
     if process.returncode:
         raise StoreError(f"{editor!r} ended with exit code {process.returncode}", where=str(path))

@@ -89,7 +89,7 @@ def pick(seen: Sequence[LessonStatus], wanted: str, places: Sequence[Place] = _P
     if close:
         fix = LISTING
         if close[0].state == "untrusted":
-            fix = f"It came with the repository: holdfast lessons trust {close[0].lesson.name} shows it and asks"
+            fix = f"It came with the repository: see holdfast lessons trust {close[0].lesson.name}"
         raise UsageError(f"the lesson {typed!r} is {_WHEREABOUTS[close[0].place]}", fix=fix)
     raise NotFound(f"no lesson {typed[:60]!r}", fix=LISTING)
 
@@ -153,7 +153,7 @@ def reword(
     """Puts other rules in the place of those of a lesson; what else stands in its file stays."""
     said = tuple(filter(None, (_line(machine, project, rule, "a rule") for rule in rules)))
     if not said:
-        raise UsageError("a lesson needs a rule", fix="Reject the lesson if none of its rules holds")
+        raise UsageError("a lesson needs a rule", fix="Reject the lesson if none of its rules hold")
     about = None if description is None else _line(machine, project, description, "the description")
 
     def decide(shelf: Shelf, one: LessonStatus, changes: Changes) -> Place:
@@ -249,7 +249,7 @@ def add(
     if admit(machine, project, name, "the name") != name:
         raise UsageError("the name looks like a secret", fix="Choose another one")
     if not lesson.rules:
-        raise UsageError("a lesson needs a rule", fix="Say it with --rule, once for each")
+        raise UsageError("a lesson needs a rule", fix="Use --rule, once for each")
 
     def merge(there: StoredLesson | None) -> Lesson:
         added = normal(lesson)
@@ -300,7 +300,7 @@ def add_file(
 
     def take(there: StoredLesson | None) -> StoredLesson:
         if there is not None and there.data != stored.data and not instead:
-            fix = "Say --replace, or give it another name"
+            fix = "Add --replace, or choose another name"
             raise UsageError(f"there is a lesson {name!r} already", fix=fix)
         return stored
 

@@ -38,7 +38,7 @@ def optional_text(machine: Machine, text: str | None, what: str) -> str:
     if len(plain) > LONGEST:
         raise UsageError(
             f"{what} has {len(plain):,} characters, {LONGEST:,} are allowed",
-            fix="Keep it in a file and name the file",
+            fix="Put it into a file and name the file",
         )
     return admit(machine, machine.project(), plain, what).strip()
 
@@ -116,8 +116,10 @@ def note_finding(machine: Machine, text: str, agent: str) -> NotedItem:
 
 def note_dead_end(machine: Machine, tried: str, failed: str, instead: str, agent: str) -> NotedItem:
     end = DeadEnd(
-        tried=given_text(machine, tried, "what was tried", "Say what does not work here, e.g. the command"),
-        failed=given_text(machine, failed, "how it failed", "Say how it failed: the line that it answered"),
+        tried=given_text(
+            machine, tried, "what was tried", "Say what does not work here, such as the command"
+        ),
+        failed=given_text(machine, failed, "how it failed", "Say how it failed: the line it printed"),
         instead=optional_text(machine, instead, "what worked instead"),
         at=this_second(machine),
     )

@@ -166,13 +166,13 @@ def _lesson(machine: Machine, project: Project, wanted: str) -> Excerpt:
 # --- whole files ---------------------------------------------------------------------------------------
 
 _ABOUT = {
-    "current.md": "Where work stands: done, next, open",
-    "style.md": "How things are done here, as its owner wrote it",
+    "current.md": "Where work stands: done, next and open",
+    "style.md": "How things are done here, in the owner's words",
     "reference.md": "Facts with their evidence, and decisions",
-    "open-questions.md": "What was asked, and answered",
+    "open-questions.md": "Questions and their answers",
     "log.md": "What each session did, oldest first",
 }
-_OF_MONTH = "What sessions of a month settled and found, in their words"
+_OF_MONTH = "What a month's sessions settled and found, in their words"
 
 
 def readable_files(project: Project) -> Iterator[Readable]:

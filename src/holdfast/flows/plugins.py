@@ -79,7 +79,7 @@ def make(
         warnings.append(f"the package mcp is missing, so the plugin has no tools: {how_to_add('tools')}")
     if any(host.status(where, scope).installed for scope in SCOPES):
         warnings.append(
-            f"{host.title} is wired by holdfast agents install as well. Those hooks speak, the plugin's stay silent; "
+            f"{host.title} is also connected by holdfast agents install. Those hooks speak, the plugin's stay silent; "
             f"one of the two is enough: holdfast agents uninstall {agent}"
         )
     return Made(

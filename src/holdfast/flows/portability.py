@@ -93,7 +93,7 @@ def export(
     folders.recover(project.memory)
     if not project.memory.is_dir() or transplant.is_empty(project):
         raise NotFound(
-            "nothing is kept for this project yet", where=str(project.root), fix="Run holdfast import first"
+            "this project has no memory yet", where=str(project.root), fix="Run holdfast import first"
         )
     require_format(project)
     path = _target(machine, project, target)
@@ -203,17 +203,17 @@ def _look(project: Project, mode: Mode) -> None:
     require_format(project)
     if mode == "new" and project.memory.is_dir() and not transplant.is_empty(project):
         raise StoreError(
-            "this project has a memory already",
+            "this project already has a memory",
             where=str(project.memory),
-            fix="--merge adds what is missing and keeps all that is here; --replace makes a backup and takes its place",
+            fix="--merge adds what is missing and keeps everything here; --replace makes a backup and replaces it",
         )
 
 
 def _require_trust(machine: Machine, project: Project, where: str, hash: str, origin: Origin) -> None:
     """Raises StoreError for an archive of another machine that no person here has agreed to."""
     if origin != "archive" and not Trust(machine.home, project).has_archive(hash):
-        fix = "holdfast restore FILE keeps it apart, and holdfast trust shows what is in it and takes it in"
-        raise StoreError("it was made on another machine, and is not trusted", where=where, fix=fix)
+        fix = "holdfast restore FILE keeps it separate; holdfast trust shows its contents and reads it in"
+        raise StoreError("it was made on another machine and is not trusted", where=where, fix=fix)
 
 
 def require_room(project: Project, manifest: Manifest) -> None:

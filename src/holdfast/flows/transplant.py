@@ -62,7 +62,7 @@ def take(project: Project, work: Path) -> Taken:
         if name == CAPTURE:
             problem = _snapshot(project.capture, work / CAPTURE)
             if problem:
-                left_out.append((name, f"{problem}; it is made again from the transcripts"))
+                left_out.append((name, f"{problem}; it will be rebuilt from the transcripts"))
             else:
                 sources.append(Source(MEMORY + name, work / CAPTURE))
         elif (data := files.read(project.memory / name)) is not None:
@@ -105,7 +105,7 @@ def why_not_capture(database: Path) -> str:
     except sqlite3.Error as error:
         return str(error)
     if number > CAPTURE_FORMAT:
-        return f"it has format {number}, and this holdfast knows {CAPTURE_FORMAT}"
+        return f"it has format {number}; this holdfast supports {CAPTURE_FORMAT}"
     foreign = [
         str(name)
         for kind, name in parts
@@ -186,7 +186,7 @@ def require_same(project: Project, before: Taken) -> None:
     for name in canonical_files(project.memory).files:
         if name != CAPTURE and files.read(project.memory / name) != contents.get(MEMORY + name):
             raise files.Conflict(
-                "it was changed by someone else meanwhile", where=name, fix="Run the command again"
+                "it has been changed by someone else", where=name, fix="Run the command again"
             )
 
 

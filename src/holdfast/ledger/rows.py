@@ -79,13 +79,11 @@ def find_row(entries: Sequence[LedgerEntry], session: str) -> LedgerEntry:
     exact = [entry for entry in entries if entry.session == session]
     close = exact or [entry for entry in entries if session and entry.session.startswith(session)]
     if not close:
-        raise NotFound(
-            f"no session {session!r} in the ledger", fix="holdfast ledger list shows what there is"
-        )
+        raise NotFound(f"no session {session!r} in the ledger", fix="holdfast ledger list shows all sessions")
     if len(close) > 1:
         raise NotFound(
             f"{session!r} fits {len(close)} sessions: {', '.join(entry.session for entry in close[:3])} …",
-            fix="Give more of the id",
+            fix="Type more of the id",
         )
     return close[0]
 
@@ -231,7 +229,7 @@ def _subject(entry: LedgerEntry) -> str:
 def _git_or_fail(project: Project, *arguments: str) -> None:
     if trouble := git_complaint(project.root, *arguments):
         raise StoreError(
-            f"git {arguments[0]} failed: {trouble}", where=str(project.root), fix="Mend that and try again"
+            f"git {arguments[0]} failed: {trouble}", where=str(project.root), fix="Fix that and try again"
         )
 
 

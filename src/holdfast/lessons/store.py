@@ -171,7 +171,7 @@ def _read_regular(path: Path) -> bytes:
     if stat.S_ISLNK(status.st_mode):
         raise OSError(0, "it is a link, and lessons are not read through links")
     if not stat.S_ISREG(status.st_mode):
-        raise OSError(0, "it is no regular file")
+        raise OSError(0, "it is not a regular file")
     if status.st_size > MOST_BYTES:
         return bytes(MOST_BYTES + 1)
     if (data := files.read(path)) is None:
@@ -442,7 +442,7 @@ def _own(
 
 def _refuse_changed(path: Path, before: bytes | None) -> None:
     if files.read(path) != before:
-        raise files.Conflict("it was changed by someone else meanwhile", where=str(path))
+        raise files.Conflict("it has been changed by someone else", where=str(path))
 
 
 def _render(stored: StoredLesson | None, lesson: Lesson, path: Path) -> bytes:

@@ -304,7 +304,7 @@ class MemoryStore:
         elif files.read(path) == before:
             files.discard([path])
         else:
-            raise files.Conflict("it was changed by someone else meanwhile", where=str(path))
+            raise files.Conflict("it has been changed by someone else", where=str(path))
         return True
 
     # --- versions --------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ _SPACE = "Free some space on the server; what is here waits until then"
 # By SQLSTATE, or by the words of an error that never reached the server: what is wrong, and what to do.
 _STATES = {
     "28P01": ("the password is wrong or missing", "Put it into ~/.pgpass, or name that file in PGPASSFILE"),
-    "28000": ("it does not let you in", "Ask who runs the server for a login, and for TLS if it demands that"),
+    "28000": ("access denied", "Ask who runs the server for a login, and for TLS if it demands that"),
     "3D000": ("there is no such database", "Check the address"),
     "3F000": ("holdfast was not set up in this database", "Its administrator runs holdfast team server setup once"),
     "42P01": ("holdfast was not set up in this database", "Its administrator runs holdfast team server setup once"),
@@ -44,7 +44,7 @@ _STATES = {
     "58P01": ("an extension is missing on the server", "Install pgvector 0.8 or newer there, then run setup again"),
 }  # fmt: skip
 _WORDS = (
-    (r"role .* does not exist|not permitted to log in|no pg_hba\.conf entry", "it does not let you in",
+    (r"role .* does not exist|not permitted to log in|no pg_hba\.conf entry", "access denied",
      "Ask who runs the server for a login, and for TLS if it demands that"),
     (r"database .* does not exist", "there is no such database", "Check the address"),
     (r"password authentication failed", "the password is wrong or missing",
@@ -57,7 +57,7 @@ _WORDS = (
      "Name its authority with ?sslrootcert=FILE, or system for those of this machine"),
     (r"no password supplied", "the password is wrong or missing",
      "Put it into ~/.pgpass, or name that file in PGPASSFILE"),
-    (r"could not translate host name|Name or service not known|resolve", "no host of this name is found",
+    (r"could not translate host name|Name or service not known|resolve", "no host with this name",
      "Check the name and the network"),
     (r"timeout|timed out", "the server does not answer", _LATER),
     (r"Connection refused|No such file or directory|No route|unreachable", "the server cannot be reached", _LATER),

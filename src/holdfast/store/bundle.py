@@ -97,7 +97,7 @@ def _why_not_file(path: Path) -> str:
         return (error.strerror or "it cannot be read").lower()
     if stat.S_ISLNK(mode):
         return "it is a link"
-    return "" if stat.S_ISREG(mode) else "it is no regular file"
+    return "" if stat.S_ISREG(mode) else "it is not a regular file"
 
 
 def _why_not_path(path: str) -> str:

@@ -77,7 +77,7 @@ def _key(home: Path) -> bytes:
                 files.finish(file)
             new_name_in(home)
     if not stat.S_ISREG(path.lstat().st_mode):
-        raise StoreError("it is no regular file", where=str(path), fix="Remove it; a new key is made")
+        raise StoreError("it is not a regular file", where=str(path), fix="Remove it; a new key is made")
     try:
         key = bytes.fromhex((files.read(path) or b"").decode("ascii"))
     except ValueError:

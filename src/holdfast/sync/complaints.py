@@ -8,15 +8,15 @@ from holdfast.guard.hidden_text import visible
 from holdfast.sync.transport import SyncError
 
 _LONGEST = 200
-_LATER = "What is here waits; run holdfast sync again later"
-_SPACE = "Free some space there; what is here waits until then"
+_LATER = "Nothing is lost; run holdfast sync again later"
+_SPACE = "Free some space there; nothing here is lost"
 
 # The first that fits says why: what is most specific comes first.
 _CAUSES = (
     (
         r"REMOTE HOST IDENTIFICATION HAS CHANGED|host key for .* has changed",
         "the key of this host has changed",
-        "Find out why before you connect: it may be another machine. Then ssh-keygen -R HOST, and ssh HOST once",
+        "Find out why before you connect: it may be another machine. Then run ssh-keygen -R HOST, and ssh HOST once",
     ),
     (
         r"Host key verification failed|No .* host key is known",
@@ -25,7 +25,7 @@ _CAUSES = (
     ),
     (
         r"Could not resolve host|Name or service not known|nodename nor servname|Temporary failure in name",
-        "no host of this name is found",
+        "no host with this name",
         "Check the name and the network",
     ),
     (
@@ -37,7 +37,7 @@ _CAUSES = (
     (r"timed out|Timeout", "the host does not answer", _LATER),
     (
         r"transport '[^']*' not allowed|Unsupported protocol|Unable to find remote helper",
-        "the address of this remote is of a kind that holdfast does not use",
+        "holdfast does not support this kind of remote address",
         "Use https, ssh, git or a path",
     ),
     (r"No space left on device|Disk quota exceeded|out of disk", "there is no room left", _SPACE),
@@ -45,23 +45,23 @@ _CAUSES = (
     (
         r"deny updating a hidden ref|hidden ref|funny refname",
         "the remote refuses refs outside branches and tags",
-        "Sync through a folder or ssh, or ask who runs the remote to allow refs/holdfast/",
+        "Sync through a folder or ssh, or ask the remote's administrator to allow refs/holdfast/",
     ),
     (
         r"hook declined|protected|prohibited|GH0|remote rejected\] \((?!.*(?:lock|fetch first|stale))",
         "the remote refuses what holdfast pushes",
-        "Sync through a folder or ssh, or ask who runs the remote to allow refs/holdfast/",
+        "Sync through a folder or ssh, or ask the remote's administrator to allow refs/holdfast/",
     ),
     (
         r"Permission denied \(|Too many authentication failures|no matching host key|Authentication failed"
         r"|could not read (?:Username|Password)|terminal prompts disabled|\b40[13]\b|access denied|not authori[sz]ed",
-        "it does not let you in",
-        "Check your key or your password: ssh or git must get in without holdfast, too",
+        "access denied",
+        "Check your key or password: ssh or git must be able to log in without holdfast too",
     ),
     (
         r"does not appear to be a git repository|[Rr]epository .*not found|not found: did you run"
         r"|repository '.*' (?:does not exist|not found)|No such repository|not exported",
-        "there is no such repository, or you may not see it",
+        "there is no such repository, or you have no access to it",
         "Check the address with git remote -v",
     ),
     (r"dubious ownership", "git does not trust the owner of this repository", "See git's safe.directory"),

@@ -68,7 +68,7 @@ def decode(line: bytes) -> Entry:
     try:
         return msgspec.json.decode(line, type=Entry)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise ValueError("it is no entry") from error
+        raise ValueError("it is not an entry") from error
 
 
 def version_of(line: bytes) -> int:

@@ -87,7 +87,7 @@ class Folder:
             raise SyncError(
                 "there is no such folder",
                 where=self.shown,
-                fix="Plug the drive in or make the folder; what is here waits until then",
+                fix="Connect the drive or create the folder; nothing here is lost",
             )
         return status.st_dev, status.st_ino
 
@@ -108,7 +108,7 @@ class Folder:
         except StoreError as error:
             raise SyncError(error.problem, where=error.where or self.shown, fix=_LATER) from error
         if self._here() != drive:
-            raise SyncError("the drive was removed meanwhile", where=self.shown, fix=_LATER)
+            raise SyncError("the drive was removed", where=self.shown, fix=_LATER)
 
 
 def _folders_in(folder: Path) -> list[str]:

@@ -119,9 +119,9 @@ class GitRefs:
                 return
             self._is_fetched = False  # another process of this machine was faster
         raise SyncError(
-            "others change the same ref all the time",
+            "other syncs keep changing the same ref",
             where=self.shown,
-            fix="Run holdfast sync again when no other sync runs",
+            fix="Run holdfast sync again when no other sync is running",
         )
 
     # --- publishing --------------------------------------------------------------------------------------
@@ -149,9 +149,9 @@ class GitRefs:
             self._fetch()
             if place not in self._tips():
                 raise SyncError(
-                    "the remote takes refs outside branches and tags, but shows them to nobody",
+                    "the remote accepts refs outside branches and tags, but does not show them",
                     where=self.shown,
-                    fix="Sync through a folder or ssh, or ask who runs the remote to show refs/holdfast/",
+                    fix="Sync through a folder or ssh, or ask the remote's administrator to show refs/holdfast/",
                 )
         return True
 
@@ -279,7 +279,7 @@ class GitRefs:
         arguments = ("init", "--quiet", "--bare", "--template=", f"--object-format={kind}")
         answer = run_git(self._folder, *arguments, seconds=_LOCAL_S)
         if not answer.whole:
-            words = f"git cannot make a repository ({answer.complaint})"
+            words = f"git cannot create a repository ({answer.complaint})"
             raise SyncError(words, where=str(self._folder), fix="Check that git works and the disk has room")
 
     def _local(self, *arguments: str) -> str:

@@ -33,7 +33,9 @@ class Remote(Struct, frozen=True):
 def remote_of(root: Path, name: str) -> Remote:
     """Raises UsageError if the project has no such remote."""
     if not _NAME.fullmatch(name):
-        raise UsageError("this is no name of a git remote", where=name, fix="git remote shows their names")
+        raise UsageError(
+            "this is not the name of a git remote", where=name, fix="git remote shows their names"
+        )
     url = _address(root, name, "url")
     if not url:
         raise UsageError(

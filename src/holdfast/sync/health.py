@@ -30,7 +30,7 @@ def check_sync(machine: Machine, project: Project) -> Iterator[tuple[str, str]]:
         if journal is not None:
             journal.check()
     if settings.after_session and not settings.default:
-        yield "problem", "a sync follows each session, but there is no target. Run holdfast sync TARGET."
+        yield "problem", "sync after each session is on, but there is no target. Run holdfast sync TARGET."
     times, now = last_sync(project), machine.now().timestamp()
     for name in settings.targets:
         days = int((now - times[name]) / _DAY_S) if name in times else None

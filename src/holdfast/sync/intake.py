@@ -20,7 +20,7 @@ from holdfast.sync.settings import TeamSettings
 
 _FORGED = "its signature is not its author's"
 _OTHER_PROJECT = "it belongs to another project"
-_REPLAYED = "it was taken back or forgotten, and somebody sent it again"
+_REPLAYED = "it was withdrawn or forgotten, and sent again"
 _NEWER = "a newer holdfast made it. Upgrade holdfast"
 _STRANGER = "its author is not in the team"
 _REVOKED = "it was signed with a key that was revoked"

@@ -133,7 +133,7 @@ class Keys:
 
     def rename(self, name: str) -> None:
         if not (name := " ".join(self._machine.clean(name).split())[:60]):
-            raise UsageError("a name is missing", fix="Say who you are, as your team knows you")
+            raise UsageError("a name is missing", fix="Give the name your team knows you by")
         self.own  # noqa: B018  made if there is none
         self._change(lambda key_file: setattr(key_file, "name", name))
 
@@ -153,7 +153,7 @@ class Keys:
     def export(self, passphrase: str) -> bytes:
         """The key file, sealed with a passphrase."""
         if len(passphrase) < _LEAST:
-            raise UsageError(f"the passphrase is shorter than {_LEAST} characters", fix="Take a longer one")
+            raise UsageError(f"the passphrase is shorter than {_LEAST} characters", fix="Choose a longer one")
         self.own  # noqa: B018
         salt = os.urandom(_SALT_BYTES)
         return (
@@ -165,7 +165,9 @@ class Keys:
         from cryptography.exceptions import InvalidTag
 
         if not data.startswith(_HEADER):
-            raise StoreError("it is no exported key", where=where, fix="holdfast keys export FILE makes one")
+            raise StoreError(
+                "it is not an exported key", where=where, fix="holdfast keys export FILE creates one"
+            )
         try:
             salt, sealed = data[len(_HEADER) :][:_SALT_BYTES], data[len(_HEADER) + _SALT_BYTES :]
             opened = _sealed_by(passphrase, salt).decrypt(bytes(12), sealed, _HEADER)
@@ -173,15 +175,15 @@ class Keys:
         except InvalidTag as error:
             raise StoreError("the passphrase is wrong, or the file is damaged", where=where) from error
         except msgspec.MsgspecError as error:
-            raise StoreError("it is no exported key", where=where) from error
+            raise StoreError("it is not an exported key", where=where) from error
         if came.now is None:
             raise StoreError("it holds no key", where=where)
         here = self._file.now
         if here is not None and here.author != came.now.author and not instead:
             raise StoreError(
-                f"this machine has a key already: {fingerprint(here.author)}",
+                f"this machine already has a key: {fingerprint(here.author)}",
                 where=str(self.path),
-                fix="Say --replace to use the other one from now on; the one here is kept to read what it wrote",
+                fix="Add --replace to use the other one from now on; the current one stays, to read what it wrote",
             )
 
         def change(key_file: _KeyFile) -> None:
@@ -228,7 +230,7 @@ class Keys:
 
     def _read(self) -> _KeyFile:
         if self.exists and not stat.S_ISREG(self.path.lstat().st_mode):
-            raise StoreError("it is no regular file", where=str(self.path), fix=_FIX)
+            raise StoreError("it is not a regular file", where=str(self.path), fix=_FIX)
         data = files.read(self.path)
         if data is None:
             return _KeyFile()

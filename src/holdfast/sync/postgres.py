@@ -80,9 +80,9 @@ class Postgres:
         ((is_mine,),) = session.execute("SELECT holdfast.claim(%s, %s)", [self._project, author]).fetchall()
         if not is_mine:
             raise ServerError(
-                "you may not write to this project here",
+                "you do not have write access to this project",
                 where=self.shown,
-                fix="Ask an owner to make you a member of it: holdfast team server member",
+                fix="Ask an owner to make you a member: holdfast team server member",
             )
 
     @contextmanager
@@ -100,7 +100,7 @@ class Postgres:
         ((is_member,),) = session.execute("SELECT %s = ANY (holdfast.readable())", [self._project]).fetchall()
         if not is_member:
             raise ServerError(
-                f"you are no member of project {self._project} here",
+                f"you are not a member of project {self._project}",
                 where=self.shown,
                 fix="Ask an owner to add you: holdfast team server member",
             )

@@ -168,7 +168,7 @@ def read_code(code: str) -> tuple[str, TeamSettings]:
         found = msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=_Code)
     except (binascii.Error, ValueError, msgspec.MsgspecError) as error:
         raise UsageError(
-            "this is no invitation", fix="Copy the whole line that holdfast team invite printed"
+            "this is not an invitation", fix="Copy the whole line that holdfast team invite printed"
         ) from error
     team = TeamSettings(
         id=found.team, name=found.name, verify=found.verify, seal=found.seal, secret=found.secret

@@ -138,7 +138,9 @@ def sync(
     if target is None:
         if not dry_run:
             raise UsageError(
-                "nobody has agreed to sync with it yet", where=name, fix="Run holdfast sync in a terminal"
+                "syncing with it has not been confirmed yet",
+                where=name,
+                fix="Run holdfast sync in a terminal",
             )
         target = Target()
     if not settings.project:

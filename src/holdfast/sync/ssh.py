@@ -89,7 +89,7 @@ class Ssh:
             except EOFError:
                 raise self._failure(process) from None
             except tar_stream.NotATar:
-                raise self._odd("something else than packs") from None
+                raise self._odd("something other than packs") from None
             process.wait()
             if "ermission denied" in process.complaint:
                 raise self._failure(process)
@@ -131,7 +131,7 @@ class Ssh:
         while part := process.read():
             data += part
             if len(data) > _MOST_LISTED:
-                raise self._odd("a listing without an end")
+                raise self._odd("an incomplete listing")
         return data.decode("utf-8", "replace")
 
     @contextmanager
@@ -190,9 +190,9 @@ class Ssh:
     def _odd(self, text: str) -> SyncError:
         line = next((line for line in text.splitlines() if line.strip()), "")
         return SyncError(
-            f"the shell there answers something else than asked ({shown(line)})",
+            f"unexpected output from the remote shell ({shown(line)})",
             where=self.shown,
-            fix="The account must give you a shell that runs sh; check what its .bashrc prints",
+            fix="The account needs a shell that runs sh; check what its .bashrc prints",
         )
 
 

@@ -55,14 +55,16 @@ def open_transport(
 
 
 def _unknown(target: str) -> UsageError:
-    return UsageError("this is no target to sync with", where=target, fix=f"Name {FORMS}")
+    return UsageError("this is not a sync target", where=target, fix=f"Name {FORMS}")
 
 
 def _folder(machine: Machine, path: str) -> Path:
     if path == "~" or path.startswith(("~/", "~\\")):
         return machine.user_home / path[2:]
     if path.startswith("~"):
-        raise UsageError("the home of another user is not looked up", where=path, fix="Write the whole path")
+        raise UsageError(
+            "other users' home folders are not supported", where=path, fix="Write the whole path"
+        )
     return machine.cwd / path
 
 
@@ -70,7 +72,7 @@ def _file(machine: Machine, project: Project, target: str, project_id: str, may_
     parts = urlsplit(target)
     path = unquote(parts.path)
     if parts.netloc not in ("", "localhost") or not path.startswith("/"):
-        raise UsageError("this names no folder of this machine", where=target, fix="Write file:///PATH")
+        raise UsageError("this is not a folder on this machine", where=target, fix="Write file:///PATH")
     return Folder(Path(path[1:] if _DRIVE.match(path[1:]) else path), project_id)
 
 
@@ -100,9 +102,9 @@ def _ssh(
     user, at, host = address.rpartition("@")
     address = f"{user}{at}{host.removeprefix('[').removesuffix(']')}"
     if not _ADDRESS.fullmatch(address):
-        raise UsageError("this is no name of a host", where=target, fix="Write ssh://[USER@]HOST[:PORT]/PATH")
+        raise UsageError("this is not a host name", where=target, fix="Write ssh://[USER@]HOST[:PORT]/PATH")
     if not path or path == "/" or any(ord(sign) < 32 for sign in path):
-        raise UsageError("the folder on the other machine is missing", where=target, fix="Add its path")
+        raise UsageError("the address has no folder", where=target, fix="Add its path")
     return Ssh(address, port, path, project_id, env, may_ask=may_ask)
 
 

@@ -68,7 +68,7 @@ def find_session(project: Project, wanted: str, entries: Sequence[LedgerEntry] |
     ids = {session: None for session in ids if session not in forgotten}
     if len(ids) > 1:
         listed = ", ".join(sorted(ids)[:3])
-        raise NotFound(f"{wanted!r} fits {len(ids)} sessions: {listed} …", fix="Give more of the id")
+        raise NotFound(f"{wanted!r} fits {len(ids)} sessions: {listed} …", fix="Type more of the id")
     if ids:
         return _recorded(project, next(iter(ids)), entries)
     if sha := _commit(project, wanted):

@@ -55,7 +55,7 @@ def find_stale(machine: Machine, project: Project, files: Sequence[AuditedFile])
                 file,
                 line_of(file, status.lesson.rules[0]) if status.lesson.rules else 1,
                 f"The lesson {status.lesson.name} depends on what has changed since: {changes}.",
-                "Agents do not see it until somebody has checked it.",
+                "Agents do not see it until it is checked.",
                 f"Run holdfast lessons refresh {status.lesson.name}, or holdfast lessons rm {status.lesson.name}.",
             )
     yield from _stale_facts(machine, project, files)
@@ -64,7 +64,7 @@ def find_stale(machine: Machine, project: Project, files: Sequence[AuditedFile])
 def _stale_facts(machine: Machine, project: Project, files: Sequence[AuditedFile]) -> Iterator[AuditFinding]:
     """A fact whose command no longer shows it; and for each file the facts that were not verified for long."""
     now = machine.now().timestamp()
-    why = "An agent may rely on what no longer holds."
+    why = "An agent may rely on something outdated."
     old: dict[str, list[tuple[Statement, AuditedFile, int]]] = {}
     for statement, file, line in placed_statements(project, {file.shown: file for file in files}):
         if statement.kind != "fact" or statement.status == "retired":
@@ -117,8 +117,8 @@ def _lost_paths(project: Project, guides: Sequence[AuditedFile]) -> Iterator[Aud
                 "stale",
                 guide,
                 line,
-                f"{path} is not there any more: commit {commit} removed it on {day}.{now}",
-                "An agent looks for it in vain.",
+                f"{path} no longer exists: commit {commit} removed it on {day}.{now}",
+                "An agent will look for it in vain.",
                 "Correct the path, or delete the line.",
             )
 
@@ -172,8 +172,8 @@ def _lost_notes(files: Sequence[AuditedFile]) -> Iterator[AuditFinding]:
             if "://" not in match[1] and not os.path.lexists(index.path.parent / unquote(match[1])):
                 line = index.text.count("\n", 0, match.start()) + 1
                 what = f"It links to {match[1]}, which is not there."
-                fix = "Delete the line, or bring the note back."
-                yield _finding("stale", index, line, what, "An agent looks for it in vain.", fix)
+                fix = "Delete the line, or restore the note."
+                yield _finding("stale", index, line, what, "An agent will look for it in vain.", fix)
 
 
 def find_unused(machine: Machine, project: Project, files: Sequence[AuditedFile]) -> Iterator[AuditFinding]:
@@ -185,7 +185,7 @@ def find_unused(machine: Machine, project: Project, files: Sequence[AuditedFile]
                     note,
                     1,
                     "MEMORY.md does not name this note.",
-                    "Claude Code loads MEMORY.md alone: it does not know of the note.",
+                    "Claude Code loads only MEMORY.md, so it does not know this note.",
                     f"Add a line with a link to {note.path.name} to MEMORY.md, or delete the note.",
                 )
     now = machine.now().timestamp()
@@ -199,8 +199,8 @@ def find_unused(machine: Machine, project: Project, files: Sequence[AuditedFile]
                     file,
                     1,
                     f"No agent has seen the lesson {status.lesson.name} in {days} days.",
-                    "Nothing that sessions did here called for it.",
-                    f"Keep it if it is rare and right; else holdfast lessons rm {status.lesson.name}.",
+                    "Nothing in this project's sessions called for it.",
+                    f"Keep it if it is rare but right; otherwise holdfast lessons rm {status.lesson.name}.",
                 )
     yield from _unseen_statements(machine, project, files)
 
@@ -237,6 +237,6 @@ def _unseen_statements(
                 line,
                 f"No agent has seen {len(statements)} of its statements in the last "
                 f"{_sessions_told(project)} sessions: {ids} …",
-                "Nothing that sessions did here called for them.",
-                "Look through them; holdfast note decision retire ID or holdfast note fact retire ID takes one out.",
+                "Nothing in this project's sessions called for them.",
+                "Review them; holdfast note decision retire ID or holdfast note fact retire ID removes one.",
             )

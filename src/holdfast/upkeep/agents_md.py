@@ -25,7 +25,7 @@ from holdfast.upkeep.foreign_memories import imported_from
 from holdfast.upkeep.rules_in_text import rules_in
 
 NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
-BEGIN = "<!-- holdfast:begin (holdfast export --agents-md writes this section; what you change here is replaced) -->"
+BEGIN = "<!-- holdfast:begin (holdfast export --agents-md writes this section; your changes here will be replaced) -->"
 END = "<!-- holdfast:end -->"
 MOST_COMMANDS, MOST_RULES, MOST_DECISIONS = 8, 10, 10
 LONGEST = 200  # characters of a line

@@ -98,7 +98,7 @@ def find_waiting(machine: Machine, project: Project, wanted: str) -> Received | 
     ]
     if len(found) > 1:
         listed = ", ".join(one.archive.id for one in found)
-        raise NotFound(f"{wanted!r} fits {len(found)} archives: {listed}", fix="Give more of the id")
+        raise NotFound(f"{wanted!r} fits {len(found)} archives: {listed}", fix="Type more of the id")
     return found[0] if found else None
 
 

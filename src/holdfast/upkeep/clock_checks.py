@@ -61,7 +61,7 @@ def check_stamps(machine: Machine, project: Project) -> Iterator[tuple[str, str]
     read = ledger.read()
     for row, line in zip(read.entries, read.lines, strict=True):
         if not is_readable(row.clock):
-            what = f"the Clock cell of session {row.session} is no stamp, so Recorded orders the row"
+            what = f"the Clock cell of session {row.session} is not a stamp, so Recorded orders the row"
             yield "problem", f"{_place(line)}: {what}. Empty the cell, or restore it."
     rows = _clamped(read, machine.clock)
     for clamped in rows[:MOST_SHOWN]:
@@ -96,8 +96,8 @@ def _readable(time: str) -> str:
 def check_clock(machine: Machine, project: Project) -> Iterator[tuple[str, str]]:
     """Whether the stamps of this machine run ahead of its clock, because the clock was put back since."""
     if machine.home.is_dir() and (ahead := machine.clock.ahead_ms()) > AHEAD_MS:
-        what = f"the last stamp of this machine is {_duration(ahead)} ahead of its clock, and new ones go on from there"
-        yield "note", f"{what}. If the clock is right now, holdfast doctor --fix sets the stamps back to it."
+        what = f"the last stamp of this machine is {_duration(ahead)} ahead of its clock; new ones continue from there"
+        yield "note", f"{what}. If the clock is right now, holdfast doctor --fix resets the stamps."
 
 
 def put_clock_back(machine: Machine, *, dry_run: bool) -> Iterator[str]:

@@ -178,7 +178,7 @@ def plan_prune(machine: Machine) -> list[Going]:
                 file,
                 *(one for one in stored if _is_journal(one.path) and _belongs(one.path, file.path)),
             ]
-            why = f"it can be made again; prune_cap_mb is {settings.prune_cap_mb}"
+            why = f"it can be rebuilt; prune_cap_mb is {settings.prune_cap_mb}"
             going += [_going(part, why) for part in parts]
             excess -= sum(part.size for part in parts)
     return going

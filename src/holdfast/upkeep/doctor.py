@@ -94,12 +94,12 @@ def examine(
 def _ledger(machine: Machine, project: Project) -> Results:
     ledger = ProjectLedger(project)
     if not ledger.exists:
-        yield "note", "there is no ledger yet: holdfast import makes it"
+        yield "note", "no ledger yet: holdfast import creates it"
         return
     read = ledger.read()
     yield from (("problem", problem.message) for problem in read.problems)
     if read.read_only:
-        yield "note", "written by a newer holdfast: it is read, not written. Upgrade holdfast."
+        yield "note", "written by a newer holdfast: read-only here. Upgrade holdfast."
     rows, sessions = len(read.entries), len(current(read.entries))
     yield "ok", f"{rows} row{'s' if rows != 1 else ''}, {sessions} session{'s' if sessions != 1 else ''}"
 
@@ -125,10 +125,10 @@ def _permissions(machine: Machine) -> Results:
 def _memory(machine: Machine, project: Project) -> Results:
     home = next(place for place in (machine.home, *machine.home.parents) if place.exists())
     if not home.is_dir() or not os.access(home, os.W_OK):
-        problem = f"{home} cannot be written: nothing can be remembered"
-        yield "problem", f"{problem}. Make it writable, or point HOLDFAST_HOME at a place that is."
+        problem = f"{home} is not writable: nothing can be stored"
+        yield "problem", f"{problem}. Make it writable, or set HOLDFAST_HOME to a place that is."
     if not project.memory.is_dir():
-        yield "note", "nothing is kept for this project yet"
+        yield "note", "this project has no memory yet"
         return
     number = check_format(project)
     if number > FORMAT:
@@ -136,11 +136,11 @@ def _memory(machine: Machine, project: Project) -> Results:
     yield "ok", str(project.memory)
     local = project.window / "local"
     if local.is_symlink() and local.resolve() != project.memory.resolve():
-        yield "problem", f"{local} points elsewhere. Remove it; the next import makes it again."
+        yield "problem", f"{local} points elsewhere. Remove it; the next import creates it again."
     elif not os.path.lexists(local):
-        yield "note", f"{local} is missing; the next import makes it again"
+        yield "note", f"{local} is missing; the next import creates it again"
     if not os.access(project.memory, os.W_OK):
-        yield "problem", f"{project.memory}: not writable. Give yourself the permission."
+        yield "problem", f"{project.memory}: not writable. Give yourself permission."
 
 
 def _files(machine: Machine, project: Project) -> Results:
@@ -164,7 +164,7 @@ def _log(machine: Machine, project: Project) -> Results:
         for store, entry in _edited_entries(project):
             line = f":{entry.line}" if entry.line else ""
             place = f"projects/{store.name}/{entry.where}{line}: the entry of session {short_session(entry.session)}"
-            change = "was changed since it was written" if line else "is gone, or no entry any more"
+            change = "has changed since it was written" if line else "is missing or no longer an entry"
             yield "note", f"{place} {change}. Nothing is overwritten; holdfast doctor --fix accepts it."
 
 
@@ -197,7 +197,7 @@ def _capture(machine: Machine, project: Project) -> Results:
         if trouble := store.check():
             yield "problem", f"{project.capture}: {trouble}. Delete it and run holdfast import."
         elif waiting := store.pending():
-            yield "note", f"an import was interrupted: {len(waiting)} sessions wait for the next one"
+            yield "note", f"an import was interrupted: {len(waiting)} sessions are waiting for the next one"
         else:
             yield "ok", f"{len(store.stamps())} transcripts read"
 
@@ -221,7 +221,7 @@ def _git(machine: Machine, project: Project) -> Results:
             f"git would add {unexpected[0][3:]}. Restore .holdfast/.gitignore (a line with *).",
         )
     else:
-        yield "ok", "shared: ledger.md is tracked" if project.shared else "nothing of it shows in git status"
+        yield "ok", "shared: ledger.md is tracked" if project.shared else "git status shows nothing of it"
 
 
 def _hooks(machine: Machine, project: Project) -> Results:
@@ -236,13 +236,13 @@ def _hooks(machine: Machine, project: Project) -> Results:
             yield "ok", f"{host.agent} in {host.path}"
         if host.installed and host.older:
             kept = f"{host.path}: hooks of an older version for {host.agent} ({', '.join(host.older)})"
-            yield "note", f"{kept}: they work, and nothing is told when a file is read. {fix} to renew them."
+            yield "note", f"{kept}: they work, but nothing is shown when a file is read. {fix} to renew them."
     for agent, works in outdated(machine, project):
         fix = f"Run holdfast doctor --fix or holdfast agents plugin {agent}"
         if works:
             yield (
                 "note",
-                f"the plugin for {agent} has hooks of an older version, which work. {fix} to renew it.",
+                f"the plugin for {agent} has hooks of an older version; they work. {fix} to renew it.",
             )
         else:
             problem = f"the plugin for {agent} was made by another installation or version"
@@ -255,11 +255,11 @@ def _hooks(machine: Machine, project: Project) -> Results:
 
 def _redaction(machine: Machine) -> Results:
     if not scanner_installed():
-        yield "note", f"our own rules; a second pass is added by: {how_to_add('scanner')}"
+        yield "note", f"built-in rules; to add a second pass: {how_to_add('scanner')}"
     elif scanner_missing_rules(machine):
-        yield "note", "our own rules; holdfast doctor --fix compiles the scanner's (a few seconds)"
+        yield "note", "built-in rules; holdfast doctor --fix compiles the scanner's rules (a few seconds)"
     else:
-        yield "ok", "our own rules and the kingfisher scanner"
+        yield "ok", "built-in rules and the kingfisher scanner"
 
 
 def _settings(machine: Machine, project: Project) -> Results:
@@ -339,7 +339,7 @@ def _rewire_hosts(machine: Machine, project: Project, dry_run: bool) -> Iterator
 
 def _remake_plugins(machine: Machine, project: Project, dry_run: bool) -> Iterator[str]:
     for agent, _ in outdated(machine, project):
-        yield f"make the plugin for {agent} anew; take it over in the agent: holdfast agents plugin {agent}"
+        yield f"make the plugin for {agent} again; update it in the agent: holdfast agents plugin {agent}"
         if not dry_run:
             make(machine, project, agent)
 
@@ -371,7 +371,7 @@ def _retry_sessions(machine: Machine, project: Project, dry_run: bool) -> list[s
     if waiting and not dry_run:
         retry_all(project)
         capture(machine, project)
-    return [f"try to read session {session} again" for session in waiting]
+    return [f"read session {session} again" for session in waiting]
 
 
 # --- upgrade ---------------------------------------------------------------------------------------------

@@ -120,7 +120,7 @@ def decline_lines(project: Project, lines: Iterable[ForeignLine]) -> None:
 def _imported(project: Project) -> _Imported:
     path = project.memory / FILE
     return decode_json(
-        files.read(path), _Imported, path, "Remove it: what was imported stays, and is shown again"
+        files.read(path), _Imported, path, "Remove it: what was imported stays, and will be shown again"
     )
 
 

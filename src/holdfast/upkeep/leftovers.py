@@ -50,7 +50,7 @@ def loose_home(home: Path) -> tuple[str, str] | None:
     mode, fix = f"{stat.S_IMODE(found.st_mode):04o}", f"Run: chmod 700 {home}"
     if found.st_mode & _OTHERS_WRITE:
         return "problem", f"{home} has mode {mode}: others can change what your agents are told. {fix}"
-    return "note", f"{home} has mode {mode}: others on this machine can look into it. {fix}"
+    return "note", f"{home} has mode {mode}: others on this machine can read it. {fix}"
 
 
 def find_leftovers(home: Path, project: Project) -> Iterator[str]:

@@ -104,15 +104,17 @@ def plan_join(machine: Machine, wanted: str) -> Joining:
     if not wanted:
         if place is None:
             fix = "Name the memory: holdfast init --join ID. holdfast doctor lists those without a folder"
-            raise UsageError("this folder has no id of another project", where=root, fix=fix)
+            raise UsageError("this folder does not have another project's id", where=root, fix=fix)
         if standing == NEW:
-            problem = f"its id is {os.path.basename(place.memory)}, and no such memory is kept here"
+            problem = (
+                f"its id is {os.path.basename(place.memory)}, and there is no such memory on this machine"
+            )
             raise UsageError(problem, where=root, fix="holdfast init starts one")
         wanted = os.path.basename(place.memory)
     memory = find_memory(machine, wanted)
     joined = Path(memory.id) == Path(os.path.basename(place.memory)) if place is not None else False
     if standing == REGISTERED and joined:
-        raise UsageError("this folder uses that memory already", where=root, fix="Run holdfast init")
+        raise UsageError("this folder already uses that memory", where=root, fix="Run holdfast init")
     if standing == POINTER and not joined:
         raise _shares_git(root)
     _require_nothing_kept(root, place, standing)
@@ -125,7 +127,7 @@ def _require_nothing_kept(root: str, place: Place | None, standing: str) -> None
     project = project_of(Path(place.memory))
     if not is_empty(project):
         fix = "holdfast export it, holdfast agents uninstall --all --purge, join, then holdfast restore FILE --merge"
-        raise UsageError("this folder has a memory of its own", where=root, fix=fix)
+        raise UsageError("this folder has its own memory", where=root, fix=fix)
 
 
 def join(machine: Machine, plan: Joining) -> Project:
@@ -142,7 +144,7 @@ def separate(machine: Machine, *, dry_run: bool = False) -> Project:
         raise _shares_git(root)
     if standing in (REGISTERED, NEW):
         raise UsageError(
-            "this folder is no copy: it has a memory of its own", where=root, fix="Run holdfast init"
+            "this folder is not a copy: it has its own memory", where=root, fix="Run holdfast init"
         )
     project = at_new_place(Path(root), Path(identity_file), machine.home)
     return project if dry_run else _settle(project)
@@ -165,7 +167,7 @@ def _settle(project: Project) -> Project:
     if small_text(project.identity_file, follow=False).encode() != identity:
         if os.path.lexists(project.identity_file) and not _is_regular(project.identity_file):
             fix = "Remove it, and run the command again"
-            raise StoreError("it is no regular file", where=str(project.identity_file), fix=fix)
+            raise StoreError("it is not a regular file", where=str(project.identity_file), fix=fix)
         files.replace(project.identity_file, identity, project.lock("layout"), files.ANYTHING)
     place = project.place()
     if place is not None:
@@ -179,7 +181,7 @@ def _is_regular(path: Path) -> bool:
 
 
 def _shares_git(root: str) -> UsageError:
-    fix = "holdfast init --join shares the memory of that repository"
+    fix = "holdfast init --join uses that repository's memory"
     return UsageError("its git directory is another folder's, and so is its id", where=root, fix=fix)
 
 

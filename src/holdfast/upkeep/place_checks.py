@@ -27,13 +27,13 @@ def check_place(machine: Machine, project: Project) -> Results:
     here = folder_of(os.path.realpath(project.identity_file))
     if needs_registration(place):
         moved = [folder for folder in folders if folder != here and not os.path.isdir(folder)]
-        what = f"moved here from {moved[0]}" if moved else "not registered with all its marks yet"
+        what = f"moved here from {moved[0]}" if moved else "not fully registered yet"
         yield "note", f"{here}: {what}. The next session records that, or holdfast doctor --fix now."
     else:
         yield "ok", f"registered for {here}"
     for folder in folders:
         if folder != here and os.path.isdir(folder):
-            yield "note", f"{folder} shares this memory: one of the two joined it with holdfast init --join."
+            yield "note", f"{folder} shares this memory: one of them joined it with holdfast init --join."
 
 
 def needs_registration(place: Place) -> bool:

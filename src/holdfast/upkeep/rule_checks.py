@@ -94,7 +94,7 @@ def _repeated(same: Sequence[PlacedRule]) -> Iterator[AuditFinding]:
                 path=str(placed.file.path),
                 line=placed.rule.line,
                 what=f"{quoted(placed.rule.text)} stands in line {(twin or before[0]).rule.line} already.",
-                why="It costs tokens in every session, and the two can drift apart.",
+                why="It costs tokens in every session, and the two copies can drift apart.",
                 fix="Delete one of them" + ("; holdfast audit --fix does it." if removable else "."),
                 also=(twin or before[0]).place,
                 fixable=removable,
@@ -120,7 +120,7 @@ def _copied_files(files: Sequence[AuditedFile]) -> list[tuple[tuple[str, str], A
             path=str(other.path),
             line=1,
             what=f"It is a copy of {one.shown}.",
-            why="A change to one of them is easily forgotten in the other, and then agents follow different rules.",
+            why="A change to one is easily forgotten in the other; then agents follow different rules.",
             fix=_instead_of_copy(one, other),
             also=one.shown,
         )
@@ -130,7 +130,7 @@ def _copied_files(files: Sequence[AuditedFile]) -> list[tuple[tuple[str, str], A
 
 def _instead_of_copy(one: AuditedFile, other: AuditedFile) -> str:
     if other.shown.endswith(("CLAUDE.md", "GEMINI.md")) and "/" not in f"{one.shown}{other.shown}":
-        return f"Let {other.shown} hold one line, @{one.shown}, which imports it."
+        return f"Replace {other.shown} with one line, @{one.shown}, which imports it."
     return "Keep one, and make the other a link to it."
 
 
@@ -145,7 +145,7 @@ def _shared_rules(one: PlacedRule, other: PlacedRule, number: int) -> AuditFindi
         path=str(copy.file.path),
         line=copy.rule.line,
         what=f"It repeats {rules} of {kept.file.shown}, the first: {quoted(copy.rule.text, 70)}.",
-        why="They cost tokens twice where an agent reads both, and the two can drift apart.",
+        why="They cost tokens twice when an agent reads both, and they can drift apart.",
         fix=f"Keep them in {kept.file.shown} and delete them here, or import the file.",
         also=kept.place,
     )
@@ -177,7 +177,7 @@ def find_contradictions(rules: Sequence[PlacedRule]) -> Iterator[AuditFinding]:
             path=str(other.file.path),
             line=other.rule.line,
             what=f"{quoted(other.rule.text)} contradicts {quoted(one.rule.text)}.",
-            why="An agent that reads both follows one of them, and nobody knows which.",
+            why="An agent that reads both follows one of them, and you cannot know which.",
             fix=_settle(one, other),
             also=one.place,
         )
@@ -186,7 +186,7 @@ def find_contradictions(rules: Sequence[PlacedRule]) -> Iterator[AuditFinding]:
 def _settle(one: PlacedRule, other: PlacedRule) -> str:
     ours = [rule for rule in (one, other) if rule.id]
     if not ours:
-        return "Keep the one that holds, and delete the other."
+        return "Keep the one that applies, and delete the other."
     verb = {"F": "note fact retire", "D": "note decision retire"}.get(ours[0].id[:1])
     command = f"holdfast {verb} {ours[0].id}" if verb else f"holdfast lessons rm {ours[0].id}"
     rest = other if ours[0] is one else one

@@ -46,7 +46,7 @@ def find_secrets(file: AuditedFile, redactor: Redactor) -> Iterator[AuditFinding
 
 def _why_secret(file: AuditedFile) -> str:
     if file.area in ("guide", "shared"):
-        return "Every agent and everybody with the repository can read it, and git keeps it."
+        return "Every agent and everyone with the repository can read it, and git keeps it."
     return "Every agent that reads this file can repeat it."
 
 
@@ -56,7 +56,7 @@ def _is_redacted_by_us(file: AuditedFile) -> bool:
 
 def _secret_fix(file: AuditedFile) -> str:
     if _is_redacted_by_us(file):
-        return "Rotate it, then run holdfast audit --fix, which replaces it with a mark."
+        return "Rotate it, then run holdfast audit --fix, which redacts it."
     if _VERSION in file.shown:
         return (
             "Rotate it, then run holdfast forget with a few words of that line: it edits older versions too."
@@ -82,7 +82,7 @@ def find_planted(file: AuditedFile) -> Iterator[AuditFinding]:
                 line=number,
                 what=f"It may be a planted instruction: {why}. {quoted(visible(line))}",
                 why="An agent that reads this file may obey it.",
-                fix="Read the line. If you did not write it, delete it and look who did: git log -p or git blame.",
+                fix="Read the line. If you did not write it, delete it, and find out who did: git log -p or git blame.",
             )
         if found >= _MOST_OF_A_KIND:
             return
@@ -112,7 +112,7 @@ def find_oversized(file: AuditedFile) -> Iterator[AuditFinding]:
         yield _oversized(
             file,
             f"It has {len(file.text):,} characters.",
-            "It is loaded into every session: it costs tokens, and agents follow long guides less.",
+            "It is loaded into every session: it costs tokens, and agents follow long guides less well.",
             level_note=True,
         )
 

@@ -119,7 +119,7 @@ def _promote(request: Request, name: str) -> str:
 
 def _reject(request: Request, name: str) -> str:
     (done,) = lessons.reject(request.here, request.project, [name])
-    return f"{done.lesson.name} is rejected, and does not come back in other words"
+    return f"{done.lesson.name} rejected; it will not come back in other words"
 
 
 def _mute(request: Request, name: str) -> str:
