@@ -221,12 +221,10 @@ def meaning(action: argparse.Action) -> str:
 ERRORS = """\
 # Errors
 
-An error is one line on standard error: where it happened, what is wrong, what to do about it. Codes never
-change once released.
+An error is one line on standard error: where, what is wrong, and what to do. Codes never change once released.
 """
 EXIT_CODES = """\
-Exit codes: 0 all is well; 1 an error, or a problem that `holdfast doctor` found; 2 the call itself is wrong;
-130 interrupted from the keyboard.
+Exit codes: 0 success; 1 an error, or a problem that `holdfast doctor` found; 2 wrong usage; 130 interrupted.
 """
 
 
@@ -265,7 +263,7 @@ def exit_code(kind: type[HoldfastError]) -> int:
 # --- configuration -------------------------------------------------------------------------------------
 
 ENVIRONMENT = (
-    ("`HOLDFAST_HOME`", "Where memory is kept, instead of `~/.holdfast`."),
+    ("`HOLDFAST_HOME`", "Where memory is stored, instead of `~/.holdfast`."),
     ("`CLAUDE_CONFIG_DIR`", "Where Claude Code keeps its files, if not in its usual places."),
     ("`CODEX_HOME`", "Where Codex keeps its files, instead of `~/.codex`."),
 )
@@ -274,15 +272,14 @@ ENVIRONMENT = (
 CONFIGURATION = """\
 # Configuration
 
-Two files in TOML, both optional: the personal `~/.holdfast/config.toml` (under `HOLDFAST_HOME` when that is
-set) and the repository's `.holdfast/config.toml`. The personal one wins. An option that is obeyed from the
-personal file only is ignored in a repository, with a warning: nothing that comes with a clone may decide what
-is read, run or sent. An unknown option is a warning, a wrong value an error.
+Two optional TOML files: your own `~/.holdfast/config.toml` (in `HOLDFAST_HOME` if that is set) and the repository's `.holdfast/config.toml`. Yours wins.
+Options marked "personal file" are ignored in a repository, with a warning: nothing that comes with a clone may decide what is read, run or sent. An
+unknown option is a warning, a wrong value an error.
 """
 
 
 def configuration_page() -> str:
-    titles = ("Option", "Type", "Default", "Obeyed from", "Meaning")
+    titles = ("Option", "Type", "Default", "Read from", "Meaning")
     options = table(titles, [option_row(option) for option in OPTIONS])
     environment = table(("Variable", "Meaning"), list(ENVIRONMENT))
     return "\n".join([GENERATED, CONFIGURATION, options, "## Environment\n", environment])

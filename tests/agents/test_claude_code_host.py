@@ -480,10 +480,10 @@ def test_the_commands_show_ask_and_tell(
     code, shown, _ = run("install", "claude-code", "--yes")
     assert code == 0 and "installed" in shown
     assert json.loads(run("install", "claude-code", "--json")[1])["changes"][0]["changed"] is False
-    assert "No session was told anything here yet" in run("why")[1]
+    assert "No session has seen anything from memory" in run("why")[1]
     assert run("why", "nonsense")[0] == 1
     assert run("off")[1].endswith("capture off, inject off.\n")
-    assert "would be told nothing: switched off" in run("why")[1]
+    assert "would see nothing: switched off" in run("why")[1]
     assert run("on", "--capture")[1].endswith("capture on, inject off.\n")
     assert json.loads(run("on", "--json")[1])["inject"] is True
     assert run("uninstall")[0] == 2

@@ -28,7 +28,7 @@ def test_it_works_before_init_and_writes_only_its_cache(repo: Path, home: Path, 
 
 def test_without_sessions_it_says_so_in_one_line(holdfast: Holdfast) -> None:
     said = holdfast("backtest", check=1).stderr
-    assert "no agent has recorded a session here" in said
+    assert "no recorded sessions were found" in said
     assert said.count("\n") == 1
 
 
@@ -74,11 +74,9 @@ def test_one_session_and_a_transcript_that_is_no_more(repo: Path, home: Path, ho
     history.commit(-1, {"a.py": "a = 1\n"})
     history.session(0, "Look around").read("a.py").save()
     said = holdfast("backtest", check=0).stdout
-    assert said.startswith("In your only session memory would have said nothing.")
+    assert said.startswith("In your only session memory would have shown nothing.")
     assert "A single session has nothing before it that memory could have known." in said
     (path,) = history.folder.glob("*.jsonl")
     path.unlink()
-    assert (
-        "no agent has recorded a session here that is still on disk" in holdfast("backtest", check=1).stderr
-    )
+    assert "no recorded sessions were found for this directory" in holdfast("backtest", check=1).stderr
     assert holdfast("backtest", str(path), check=2).stderr.count("\n") == 1

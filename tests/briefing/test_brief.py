@@ -100,9 +100,9 @@ def test_a_subject_of_which_nothing_is_known_gets_one_clear_line(
     decided: Decided, holdfast: Holdfast
 ) -> None:
     result = brief(decided.machine, decided.project, "chocolate cake recipe")
-    assert (result.sections, result.nothing) == ((), "Nothing here is about that")
+    assert (result.sections, result.nothing) == ((), "Nothing matches")
     said = holdfast("search", "--brief", "chocolate cake recipe", check=0)
-    assert (said.stdout, said.stderr.strip()) == ("", "Nothing here is about that: chocolate cake recipe")
+    assert (said.stdout, said.stderr.strip()) == ("", "Nothing matches: chocolate cake recipe")
 
 
 def test_where_little_fits_the_brief_says_so_first(decided: Decided) -> None:

@@ -508,7 +508,7 @@ def test_an_index_of_another_model_is_made_anew_and_a_person_is_told(
     with holdfast_search.open(remembered / "index.db", embedder=Letters()):  # type: ignore[arg-type]
         pass
     after = holdfast(*asked, check=0)
-    assert "made anew with minilm-static-1, in place of letters" in after.stderr
+    assert "being rebuilt with minilm-static-1, in place of letters" in after.stderr
     assert after.stderr.count("\n") == 1 and before.stderr == "" and after.json() == before.json()
     assert holdfast(*asked, check=0).stderr == ""
 

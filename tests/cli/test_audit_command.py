@@ -151,7 +151,7 @@ def test_a_path_that_git_deleted_is_out_of_date_and_one_it_never_had_is_not(
     git("commit", "-qm", "two")
     (repo / "AGENTS.md").write_text("See `src/old.py` and `src/example.py`.\n")
     (finding,) = found(holdfast, "stale", 0)
-    assert "src/old.py is not there any more" in finding["what"] and finding["line"] == 1
+    assert "src/old.py no longer exists" in finding["what"] and finding["line"] == 1
 
 
 def test_what_an_agent_cuts_off_and_never_reads_of_its_own_memory_is_said(

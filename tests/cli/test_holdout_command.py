@@ -50,7 +50,7 @@ def test_it_asks_first_and_an_agent_cannot_agree(
     assert "cannot ask. Add --yes" in holdfast("holdout", "20%", check=2).stderr
     monkeypatch.setenv("CLAUDECODE", "1")
     for wanted in ("20%", "off"):
-        assert "a person decides" in holdfast("holdout", wanted, "--yes", check=2).stderr
+        assert "a person must decide" in holdfast("holdout", wanted, "--yes", check=2).stderr
     holdfast("holdout", "status", check=0)
     assert switches_of(enabled.project).holdout is None
 

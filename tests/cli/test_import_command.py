@@ -200,7 +200,7 @@ def test_a_repository_cannot_configure_what_only_the_user_may(holdfast: Holdfast
         'scanner = "always"\nexclude = ["/"]\nframework = "rails"\n'
     )
     done = holdfast("--json", check=0)
-    assert "'scanner' is obeyed from" in done.stderr and "'exclude' is obeyed from" in done.stderr
+    assert "'scanner' only counts in" in done.stderr and "'exclude' only counts in" in done.stderr
     assert "framework" not in done.stderr
 
 

@@ -472,7 +472,7 @@ def test_a_file_that_is_no_ledger_is_not_said_to_be_in_the_way(
         done = holdfast(*words, other, check=1)
         assert done.stderr == (
             f"holdfast: {other}: no table with a Session column. "
-            "Name a ledger.md, or a repository that has .holdfast/ledger.md.\n"
+            "Name a ledger.md, or a repository with .holdfast/ledger.md.\n"
         )
 
 

@@ -355,10 +355,10 @@ def test_facts_that_cannot_be_run_say_so(holdfast: Holdfast) -> None:
         holdfast, "The hub knows us", "--command", f"curl -H 'Authorization: Bearer {TOKEN}' x.org"
     )
     assert TOKEN not in secret["command"]
-    assert "kept only in part" in holdfast("fact", "verify", secret["id"], "--yes", check=1).stdout
-    assert "kept only in part" in holdfast("fact", "verify", "--yes", check=0).stdout
+    assert "is incomplete" in holdfast("fact", "verify", secret["id"], "--yes", check=1).stdout
+    assert "is incomplete" in holdfast("fact", "verify", "--yes", check=0).stdout
     cut = add_fact(holdfast, "It was cut", "--command", "gh pr create --title…")
-    assert "kept only in part" in holdfast("fact", "verify", cut["id"], "--yes", check=1).stdout
+    assert "is incomplete" in holdfast("fact", "verify", cut["id"], "--yes", check=1).stdout
 
 
 @pytest.mark.promise("M3")
@@ -812,7 +812,10 @@ def test_a_file_that_is_none_is_refused_and_left_alone(
         ["decide", "x"],
     ):
         done = holdfast(*command, check=1)
-        assert done.stderr.count("\n") == 1 and "Move it away" in done.stderr
+        assert (
+            done.stderr.count("\n") == 1
+            and ("Move it away" if shape == "directory" else "itself") in done.stderr
+        )
     assert outside.read_text(encoding="utf-8") == "mine\n"
 
 
@@ -914,7 +917,7 @@ def test_a_long_text_is_wrapped_on_a_terminal_and_never_cut() -> None:
 def test_a_search_that_finds_nothing_near_says_so(holdfast: Holdfast) -> None:
     holdfast("decide", "Sessions are stored in Redis", check=0)
     far = holdfast("search", "banana bread recipe", check=0)
-    assert "Nothing here fits that" in far.stderr
+    assert "Nothing matches" in far.stderr
     near = holdfast("search", "where are sessions stored", check=0)
     assert "Redis" in near.stdout and "clearly" not in near.stderr
 

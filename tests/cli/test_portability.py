@@ -112,7 +112,7 @@ def test_an_export_names_itself_is_private_and_overwrites_nothing_unasked(
     if os.name != "nt":
         assert path.stat().st_mode & 0o777 == 0o600
     refused = holdfast("export", check=1)
-    assert refused.stderr.count("\n") == 1 and "is there already" in refused.stderr
+    assert refused.stderr.count("\n") == 1 and "already exists" in refused.stderr
     holdfast("export", "--force", check=0)
     (tmp_path / "folder").mkdir()
     holdfast("export", tmp_path / "folder", check=0)

@@ -114,7 +114,7 @@ def test_the_demo_shows_ledger_stats_and_what_the_next_session_is_told(
         "10 sessions: 10 added. Again: 0 added.",
         "Refactor the authentication middleware to use JWT",
         "Ledger Statistics",
-        "would be told",
+        "next session of any agent sees",
     ):
         assert part in text
     told = holdfast("demo", "--json", check=0).json()["told"]
@@ -130,7 +130,7 @@ def test_a_newcomer_is_told_what_to_do(holdfast: Holdfast) -> None:
     assert "holdfast import" in holdfast("ledger", check=0).stdout
     assert "Did you mean 'ledger'" in holdfast("leger", check=2).stderr
     for command in ("--help", "help", "-h"):
-        assert "begin:" in holdfast(command, check=0).stdout
+        assert "start:" in holdfast(command, check=0).stdout
     assert all(len(line) < 80 for line in holdfast("--help", check=0).stdout.splitlines())
     assert "examples:" in holdfast("import", "--help", check=0).stdout
     assert holdfast("--version", check=0).stdout.startswith("holdfast ")
@@ -174,7 +174,7 @@ def test_agents_that_are_not_here_are_named_in_one_line(holdfast: Holdfast, home
 def test_status_says_what_a_person_can_do_next(holdfast: Holdfast, repo: Path) -> None:
     holdfast("import", DEMO, check=0)
     status = holdfast(check=0).stdout
-    assert "hooks    silent here: this project is not enabled (holdfast init does it)" in status
+    assert "hooks    silent here: memory is not enabled for this project (run holdfast init)" in status
     holdfast("install", "claude-code", "--yes", check=0)
     assert "silent here" not in holdfast(check=0, env={"CI": ""}).stdout
     holdfast("off", check=0)

@@ -62,7 +62,10 @@ def test_an_edit_by_hand_is_never_taken_back(holdfast: Holdfast, repo: Path) -> 
     before = contents(project_at(repo))
     for command in (["undo"], ["undo", "current.md"], ["undo", "--dry-run"]):
         refused = holdfast(*command, check=1)
-        assert "current.md: it was edited by hand since" in refused.stderr and refused.stderr.count("\n") == 1
+        assert (
+            "current.md: it has been edited by hand since" in refused.stderr
+            and refused.stderr.count("\n") == 1
+        )
     assert contents(project_at(repo)) == before  # all or nothing: the other files stay too
     holdfast("undo", "reference.md", "--yes", check=0)
     assert not store.reference_file.exists() and store.current_file.read_bytes() == by_hand
@@ -97,7 +100,7 @@ def test_any_version_comes_back_by_its_number(holdfast: Holdfast, repo: Path) ->
 
 
 def test_history_lists_files_changes_and_what_a_change_did(holdfast: Holdfast, repo: Path) -> None:
-    assert "no versions" in holdfast("history", check=0).stdout
+    assert "No versions" in holdfast("history", check=0).stdout
     assert not (repo / ".holdfast").exists()
     remember(repo, "alpha")
     remember(repo, "beta")

@@ -206,7 +206,7 @@ def test_a_person_sees_all_that_would_instruct_and_then_it_is_taken_in(
     )
     assert "--yes" in holdfast("trust", received["id"], cwd=mine, check=2).stderr
     agent = holdfast("trust", received["id"], "--yes", cwd=mine, env={"CLAUDECODE": "1"}, check=2)
-    assert "a person decides" in agent.stderr
+    assert "a person must decide" in agent.stderr
     assert holdfast("lessons", "--json", cwd=mine).json() == []
     done = holdfast("trust", received["id"], "--yes", cwd=mine, check=0)
     assert "  decisions:\n" in done.stdout and "always uploads the token file" in " ".join(

@@ -256,7 +256,7 @@ def test_a_first_prompt_costs_225_tokens_at_most_a_later_one_120_and_a_session_8
         spent += tokens
     assert 0 < spent <= MOST_IN_SESSION
     nothing = shop.last().nothing
-    assert any(reason in nothing for reason in ("the most there is", "likely enough", "told already"))
+    assert any(reason in nothing for reason in ("the maximum", "likely enough", "told already"))
 
 
 def test_facts_that_the_prompt_speaks_of_come_first_and_only_for_work_on_code(shop: Prompted) -> None:

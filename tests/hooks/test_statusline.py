@@ -142,7 +142,7 @@ def test_somebody_elses_is_never_replaced_nor_hidden(home: Path, holdfast: Holdf
     path.parent.mkdir()
     path.write_text('{"statusLine": {"type": "command", "command": "~/mine.sh"}}', encoding="utf-8")
     told = install(holdfast, "--scope", scope)
-    assert "has a status line already, which stays" in told
+    assert "already has a status line, which stays" in told
     assert json.loads(path.read_text(encoding="utf-8"))["statusLine"]["command"] == "~/mine.sh"
 
 

@@ -331,7 +331,7 @@ def test_recall_gives_a_brief_and_a_passage_is_opened_and_rejected_by_its_id(
     assert "## Decisions" in said["brief"].fenced and f"not: {REDIS.rstrip('.')}" in said["brief"].fenced
     assert "was (until 2026-03-20): " in said["brief"].fenced
     assert len(said["short"].fenced) < len(said["brief"].fenced)
-    assert said["nothing"] == "Nothing here is about that."
+    assert said["nothing"] == "Nothing matches."
     assert KEPT in said["opened"].fenced and "decisions/2026-03.md, lines" in said["opened"].fenced
     assert "was retired" in said["rejected"]
     assert KEPT.rstrip(".") not in said["after"].fenced and KEPT not in decided.months["2026-03"]

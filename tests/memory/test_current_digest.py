@@ -90,7 +90,7 @@ def test_on_a_new_branch_it_is_told_where_work_went_on_last_and_nothing_of_it() 
         one.startswith("Last session") for one in told(STATE, "new-branch", 300, NOW + 20 * 86_400)
     )
     detached = Current(done=(Done(text="a deed", branch="HEAD", at=NOW),))
-    assert told(detached, "new-branch", 300, NOW) == [], "nothing checked out is no branch to look at"
+    assert told(detached, "new-branch", 300, NOW) == [], "nothing checked out is not a branch to look at"
 
 
 def test_the_only_project_is_told_where_nothing_else_says_what_it_is_at() -> None:

@@ -238,7 +238,7 @@ def test_any_version_comes_back_and_a_hand_edit_is_one(store: MemoryStore) -> No
     store.change_current(step("one"))
     store.current_file.write_bytes(store.current_file.read_bytes() + b"\nby hand\n")
     by_hand = store.current_file.read_bytes()
-    with pytest.raises(StoreError, match=r"current\.md: it was edited by hand since"):
+    with pytest.raises(StoreError, match=r"current\.md: it has been edited by hand since"):
         store.undo()
     assert store.current_file.read_bytes() == by_hand
     store.change_current(step("two"))

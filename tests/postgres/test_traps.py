@@ -57,7 +57,7 @@ def test_what_a_slow_transaction_commits_behind_a_reader_is_not_missed(server: S
     with slow_publisher(server, "slow") as slow:
         Postgres(server.address("ana"), "shop").publish(f"{ANA}/m1", some_packs("quick"))
         state, packs = reader.state(), reader.packs()
-        assert len(packs) == 1, "what was added later is there already"
+        assert len(packs) == 1, "what was added later already exists"
         slow.commit()
     assert reader.state() != state
     assert set(reader.packs()) - set(packs) == {(f"{BEN}/m2", name) for name in some_packs("slow")}

@@ -265,7 +265,9 @@ def test_another_embedder_makes_the_vectors_anew(tmp_path: Path) -> None:
         index.put("a", "walrus")
     assert told == []
     with holdfast.search.open(path, embedder=Letters(), tell=told.append) as index:  # type: ignore[arg-type]
-        assert told == ["The search index is made anew with letters, in place of minilm-static-1: 1 pieces."]
+        assert told == [
+            "The search index is being rebuilt with letters, in place of minilm-static-1: 1 pieces."
+        ]
         assert index.stats().vectors == "letters"
         assert [hit.id for hit in index.search("surlaw")] == ["a"]
     with holdfast.search.open(path) as index:

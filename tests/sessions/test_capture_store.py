@@ -36,5 +36,5 @@ def test_one_that_is_held_for_too_long_is_a_clear_error(
     with closing(sqlite3.connect(path, isolation_level=None)) as maker:
         maker.execute("BEGIN IMMEDIATE")
         maker.execute("CREATE TABLE another (text TEXT)")
-        with pytest.raises(StoreError, match="Another holdfast holds it"):
+        with pytest.raises(StoreError, match="Another holdfast is using it"):
             CaptureStore(path)

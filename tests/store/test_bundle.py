@@ -93,7 +93,7 @@ def test_nothing_is_overwritten_unasked_and_nothing_half_is_left(tmp_path: Path)
     path = tmp_path / "a.tar.gz"
     path.write_bytes(b"mine")
     sources = [Source("memory/name", b"shop\n")]
-    with pytest.raises(StoreError, match="is there already"):
+    with pytest.raises(StoreError, match="already exists"):
         write_bundle(path, manifest_for(sources), sources, force=False)
     # The manifest promises what is not there: the archive is read back, and does not take its place.
     with pytest.raises(StoreError, match="is missing"):
@@ -161,7 +161,7 @@ LINKS = {
 @pytest.mark.parametrize("kind", LINKS)
 def test_anything_but_a_plain_file_is_refused(tmp_path: Path, kind: str) -> None:
     path = forged(tmp_path / "a.tar.gz", [listed("memory/x", b"")], [LINKS[kind]])
-    with pytest.raises(StoreError, match="is a link, a device or no plain file"):
+    with pytest.raises(StoreError, match="is a link, a device or another special file"):
         check_bundle(path)
 
 

@@ -232,7 +232,7 @@ def test_another_repository_in_the_same_place_is_refused(shop: Path, tmp_path: P
     git("init", "-q", "-b", "main", shop, cwd=tmp_path)
     git("commit", "-q", "--allow-empty", "-m", "theirs", cwd=shop)
     (shop / ".git" / "holdfast-id").write_bytes(identity)
-    assert "another repository is here now" in refused(shop)
+    assert "a different repository is here now" in refused(shop)
 
 
 def test_another_mount_point_or_device_is_no_reason_to_refuse(shop: Path) -> None:
@@ -359,7 +359,7 @@ def test_a_hostile_id_file_is_no_id_and_is_never_waited_for(
     make(root / ".git" / "holdfast-id")
     assert hook_memory(root) is None
     project = Machine(cwd=root).project()
-    with pytest.raises(StoreError, match="holds no id of a project"):
+    with pytest.raises(StoreError, match="does not contain a project id"):
         project.prepare()
 
 

@@ -128,7 +128,7 @@ BEGIN, END = "<!-- holdfast:begin next -->\n", "<!-- holdfast:end next -->\n"
         ("<!-- holdfast:begin next\n" + END, r"x\.md:1: a damaged holdfast marker"),
         (BEGIN + "-- holdfast:end next -->\n", r"x\.md:2: a damaged holdfast marker"),
         (BEGIN + "a\n<!-- holdfast:end next zzz -->\n", r"x\.md:3: a damaged holdfast marker"),
-        ("a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> main\n", r"x\.md:2: a git conflict that nobody resolved"),
+        ("a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> main\n", r"x\.md:2: an unresolved git conflict"),
     ],
 )
 def test_broken_markers_and_conflicts_are_named_with_their_line(text: str, error: str) -> None:

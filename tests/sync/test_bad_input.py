@@ -61,7 +61,7 @@ def test_in_continuous_integration_nobody_is_asked(machines: Machines, ana: Pers
 
 def test_an_agent_may_not_agree_to_a_target(machines: Machines, ana: Person) -> None:
     line = ana.refused("sync", machines.target, "--yes", env={"CLAUDECODE": "1"})
-    assert "a person decides" in line
+    assert "a person must decide" in line
     assert list(machines.target.iterdir()) == []
 
 
@@ -72,9 +72,9 @@ def test_an_agent_may_sync_with_a_target_that_a_person_agreed_to(machines: Machi
 
 def test_an_agent_may_not_unseal_a_target_or_settle_a_conflict(machines: Machines, ana: Person) -> None:
     ana.sync(machines.target, "--yes")
-    assert "a person decides" in ana.refused("sync", "--plain", env={"CLAUDECODE": "1"})
-    assert "a person decides" in ana.refused("sync", "--keep", "3f9a01c2", env={"CLAUDECODE": "1"})
-    assert "a person decides" in ana.refused("sync", "--after-session", "on", env={"CLAUDECODE": "1"})
+    assert "a person must decide" in ana.refused("sync", "--plain", env={"CLAUDECODE": "1"})
+    assert "a person must decide" in ana.refused("sync", "--keep", "3f9a01c2", env={"CLAUDECODE": "1"})
+    assert "a person must decide" in ana.refused("sync", "--after-session", "on", env={"CLAUDECODE": "1"})
     assert json.loads((ana.memory / "sync.json").read_text(encoding="utf-8"))["after_session"] is False
 
 

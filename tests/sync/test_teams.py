@@ -291,7 +291,7 @@ def test_an_agent_may_not_change_who_is_trusted(machines: Machines, words: tuple
         *(["--yes"] if words[0] in ("join", "trust", "remove") else []),
         env={"CLAUDECODE": "1"},
     )
-    assert "a person decides" in line
+    assert "a person must decide" in line
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_an_agent_may_not_change_who_is_trusted(machines: Machines, words: tuple
 def test_an_agent_may_not_take_a_key_along(machines: Machines, words: tuple[str, ...]) -> None:
     ben = machines.person("Ben")
     line = ben.refused("keys", *words, env={"CLAUDECODE": "1", "HOLDFAST_PASSPHRASE": PASSPHRASE})
-    assert "a person decides" in line
+    assert "a person must decide" in line
     assert not (ben.repo / "me.key").exists()
 
 

@@ -136,7 +136,7 @@ def test_it_asks_before_it_spends_and_an_agent_cannot_agree(
     tasks.write(task())
     assert "cannot ask" in holdfast("backtest", "--ab", tasks.path, check=2).stderr
     monkeypatch.setenv("CLAUDECODE", "1")
-    assert "a person decides" in holdfast("backtest", "--ab", tasks.path, "--yes", check=2).stderr
+    assert "a person must decide" in holdfast("backtest", "--ab", tasks.path, "--yes", check=2).stderr
     assert tasks.sessions() == []
 
 

@@ -247,7 +247,7 @@ def test_an_older_version_of_a_file_comes_back(seeded: Served, machine: Machine)
         ("fact-retire", {"id": ""}, "the id of the fact is empty"),
         ("answer", {"id": "Q-zzzzzz", "answer": "42"}, "no question"),
         ("step-add", {"text": "Do it", "priority": "urgent"}, "no priority"),
-        ("rule-mute", {"name": "testing", "days": "-1"}, "no number of days"),
+        ("rule-mute", {"name": "testing", "days": "-1"}, "not a number of days"),
         ("rule-add", {"name": "../../evil", "rules": "run it"}, "../../evil"),
         ("rule-add", {"name": "empty", "rules": " \n "}, "needs a rule"),
         ("rule-promote", {"name": "nobody"}, "no lesson"),

@@ -217,7 +217,7 @@ def test_a_session_whose_transcript_is_gone_says_so_and_shows_what_memory_kept(s
     text = server.get(f"/{server.slug}/session/{session}")
     assert "The transcript is gone" in text
     assert "Add a retry to the export client" in text
-    assert "the transcript is not there to look at" in text
+    assert "the transcript is gone" in text
 
 
 def test_a_long_session_has_pages_and_an_address_leads_to_any_prompt(server: Served) -> None:

@@ -58,7 +58,7 @@ def test_an_undo_that_would_take_back_something_newer_is_refused(server: Served,
     decide(asked, "Imports are not retried")
     assert first.undo is not None
     refused = server.post(f"/{server.slug}/undo", first.undo.fields)
-    assert "something else was changed since" in refused.text
+    assert "something else has changed since" in refused.text
     page = server.get(f"/{server.slug}/memory")
     assert "Exports are retried" in page
     assert "Imports are not retried" in page

@@ -13,7 +13,7 @@ from holdfast.agent_kit.host_contract import Change, Scope, Where
 from holdfast.core.errors import ConfigError
 from holdfast.core.json_text import Span, append, has_comments, member, parse, remove
 
-FIX = "Correct the file and run the command again; nothing was changed"
+FIX = "Fix the file and run the command again; nothing was changed"
 
 
 class JsonFile(Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class JsonFile(Struct, frozen=True, kw_only=True):
     def text(self, data: bytes | None) -> str:
         """Return the file as text that holds one JSON object; otherwise raise an error that says why not."""
         if self.linked:
-            raise self.error("is a link, and what a repository links to is not followed")
+            raise self.error("is a link, and links in a repository are not followed")
         if data is None or not data.strip():
             return "{}\n"
         try:

@@ -142,9 +142,9 @@ def refuse_tracked(where: Where, scope: Scope, path: Path) -> None:
     name = path.relative_to(where.project).as_posix()
     if git_text(where.project, "ls-files", "--", name):
         raise ConfigError(
-            "is tracked by git, and our hooks name paths of this machine",
+            "is tracked by git, and our hooks contain paths on this machine",
             where=str(path),
-            fix="Install for yourself instead: leave out --scope project",
+            fix="Install for yourself instead: omit --scope project",
         )
 
 

@@ -33,7 +33,7 @@ _SLACK_S = 2.0  # a trace has whole seconds
 _FOLDER = lazy_regex(r"in (\S+)/\Z")
 _PATH = lazy_regex(r"[\w.@+-]+(?:/[\w.@+-]+)*\.\w{1,8}|[\w.@+-]+(?:/[\w.@+-]+)+")
 _FAILS = lazy_regex(r"`([^`]+)` (?:fails|failed|is not found|does not)")
-_UNKNOWN = "nothing in the transcript shows whether it was heeded"
+_UNKNOWN = "the transcript does not show whether it was followed"
 
 
 class InjectedLine(Struct, frozen=True, kw_only=True):
@@ -90,7 +90,7 @@ def without_steps(entries: Sequence[Injection]) -> list[InjectedMoment]:
                     line=line,
                     tokens=count_tokens(line.text),
                     use="" if _is_heading(line) else "unknown",
-                    how="" if _is_heading(line) else "the transcript is not there to look at",
+                    how="" if _is_heading(line) else "the transcript is gone",
                 )
                 for line in entry.lines
             ),
@@ -167,7 +167,7 @@ def _of_remedy(walk: Walk, told: ToldLine, why: str, *, wrong: bool) -> tuple[Us
         return "not used", f"`{failing[1]}` was run again"
     if failing and told.when == "command":
         return "used", f"`{failing[1]}` was not run again"
-    return "unknown", "the call that it warns of was not made; it may not have been needed"
+    return "unknown", "the call it warns of was not made; perhaps it was not needed"
 
 
 def _ran(walk: Walk, told: ToldLine) -> str:

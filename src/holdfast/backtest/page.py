@@ -38,7 +38,7 @@ _NEEDS = ("remedy", "question", "decision", "file", "command")
 
 
 def page(report: BacktestReport) -> str:
-    title = f"What memory would have told {report.project}"
+    title = f"What memory would have shown in {report.project}"
     parts = [
         f"<h1>{_text(title)}</h1>",
         f'<p class="first">{_text(" ".join(sentences(report)))}</p>',
@@ -98,8 +98,8 @@ def _sessions(tested: Sequence[TestedSession]) -> Iterator[str]:
             f"<li>{'told' if need.told else 'not told'}: {need.kind} {_text(need.what)}</li>"
             for need in one.needs
         )
-        known = f"<p>Known before, and needed:</p><ul>{needs}</ul>" if needs else ""
-        told = f"<ul>{lines}</ul>" if lines else "<p>Nothing would have been told.</p>"
+        known = f"<p>Known before and needed:</p><ul>{needs}</ul>" if needs else ""
+        told = f"<ul>{lines}</ul>" if lines else "<p>Nothing would have been shown.</p>"
         yield (
             f"<details><summary>{_text(name_of(one))} "
             f'<span class="faint">{one.tokens} tokens</span></summary>{told}{known}</details>'

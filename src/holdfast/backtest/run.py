@@ -80,9 +80,9 @@ def run(
     search = search or transcripts_of(machine, project, paths)
     if not search.sources:
         raise NotFound(
-            "no agent has recorded a session here that is still on disk",
+            "no recorded sessions were found for this directory",
             where=str(project.root),
-            fix="Name transcripts: holdfast backtest PATH; holdfast agents shows where agents keep theirs",
+            fix="Name transcripts: holdfast backtest PATH; holdfast agents shows where agents keep them",
         )
     with (
         scratch_folder() as scratch,
@@ -109,7 +109,7 @@ class _Run:
         sessions = read_sessions(self.machine, self.project, search, own, root, self._reading)
         if not sessions.dated:
             raise NotFound(
-                "the transcripts here hold no session with a date and a call",
+                "these transcripts contain no session with a date and a tool call",
                 where=str(self.project.root),
                 fix="Name others: holdfast backtest PATH",
             )

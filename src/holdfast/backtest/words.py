@@ -9,11 +9,10 @@ from holdfast.backtest.report import BacktestReport, NeedSum, Tally, TestedSessi
 from holdfast.backtest.rival import BUDGET
 
 HOW = (
-    "Each session was asked of a memory that held only the sessions that had ended before it began, and only commits "
-    "made before it. What the hooks would have told it is their own answer, at its start, at each prompt, and at each "
-    "command and file.",
+    "Each session faced a memory of only the sessions that had ended, and the commits made, before it began. The lines "
+    "are the hooks' own answers: at its start, at each prompt, command and file.",
     "Used: afterwards the session opened the file, ran the command or the remedy, or half of what was new in the line "
-    "came up in one place. It may have done so anyway: nobody was told anything.",
+    "came up in one place. It may have done so anyway: it did not see the line.",
     "Wrong: a remedy or a command that failed when the session ran it, a warning of what works, a file that was not "
     "there, an answer that was given otherwise, or a statement that this session or an earlier one had replaced.",
     "Solved before: a call failed for a reason for which an earlier session had found a remedy. Calls and tokens are "
@@ -27,9 +26,9 @@ def sentences(report: BacktestReport) -> list[str]:
     """What a reader should know first, in a few plain sentences."""
     memory = report.memory
     if not memory.spoke:
-        return [f"In your {_last(report)} memory would have said nothing."]
+        return [f"In your {_last(report)} memory would have shown nothing."]
     first = (
-        f"In your {_last(report)} memory would have spoken in {memory.spoke}, "
+        f"In your {_last(report)} memory would have shown something in {memory.spoke}, "
         f"with {memory.tokens_each or 0:.0f} tokens on average."
     )
     met = [text for text in (_remedies(memory), *_met(memory)) if text]
@@ -38,7 +37,7 @@ def sentences(report: BacktestReport) -> list[str]:
         f"Of its {counted(memory.lines, 'line')} {memory.used:,} were used afterwards ({used}), "
         f"and {memory.wrong:,} {'was' if memory.wrong == 1 else 'were'} wrong."
     )
-    second = f"In time it would have told {_listed(met)}." if met else ""
+    second = f"In time it would have shown {_listed(met)}." if met else ""
     return [text for text in (first, second, lines) if text]
 
 
@@ -73,7 +72,7 @@ def _met(tally: Tally) -> Iterator[str]:
         if (need := tally.needs.get(kind)) is not None and need.known
     ]
     if used:
-        yield f"{' and '.join(used)} that it knew and no prompt had named"
+        yield f"{' and '.join(used)} that it knew and that no prompt had named"
 
 
 def _listed(parts: Sequence[str]) -> str:
@@ -84,7 +83,7 @@ def cost_line(report: BacktestReport) -> str:
     """What telling would have cost."""
     carried = f"{amount(report.carried)} tokens read again from the cache"
     if not report.memory.spoke:
-        return "Telling would have cost nothing."
+        return "Showing them would have cost nothing."
     if report.cost_usd is None:
         return f"Telling would have cost {carried}; the models' prices are not known."
     unpriced = f", without {counted(report.unpriced, 'session')} of unknown price" if report.unpriced else ""

@@ -78,9 +78,7 @@ def brief(machine: Machine, project: Project, subject: str, budget: int = BUDGET
     empty = Brief(subject=subject, budget=budget)
     found = gathered(machine, project, subject, name)
     if not any(found.lines.values()):
-        known = (
-            "Nothing is remembered here yet" if not project.memory.is_dir() else "Nothing here is about that"
-        )
+        known = "Nothing is remembered here yet" if not project.memory.is_dir() else "Nothing matches"
         return replace(empty, nothing=known)
     chosen = _chosen({part: _without_repetitions(lines) for part, lines in found.lines.items()}, budget)
     result = replace(empty, weak=found.weak, sections=_sections(chosen))
@@ -88,7 +86,7 @@ def brief(machine: Machine, project: Project, subject: str, budget: int = BUDGET
         _drop_last(chosen)
         result = replace(result, sections=_sections(chosen))
     if not chosen:
-        return replace(empty, nothing=f"{budget} tokens are too few for a brief")
+        return replace(empty, nothing=f"{budget} tokens are not enough for a brief")
     return replace(result, tokens=count_tokens(result.text))
 
 
@@ -188,7 +186,7 @@ def rendered(brief: Brief) -> Iterator[str]:
         yield from ("", f"{brief.nothing}.")
         return
     if brief.weak:
-        yield from ("", f"{WEAK.capitalize()}: nothing here is clearly about this. The nearest:")
+        yield from ("", f"{WEAK.capitalize()}: nothing clearly matches. The nearest:")
     for part in brief.sections:
         yield from ("", f"## {part.title}")
         last = ""

@@ -76,7 +76,7 @@ def injections_of(project: Project, wanted: str = "last") -> list[Injection]:
         return [entry for entry in every if entry.session == last]
     chosen = [entry for entry in every if entry.session and entry.session.startswith(wanted)]
     if not chosen:
-        raise NotFound(f"no session {wanted!r} was told anything here", fix="holdfast why shows the last one")
+        raise NotFound(f"no session {wanted!r} has seen anything here", fix="holdfast why shows the last one")
     return chosen
 
 
@@ -84,7 +84,7 @@ def why_silent(machine: Machine, project: Project, directory: Path) -> str:
     """Why a session started here now would see nothing; '' when nothing prevents it."""
     switches = switches_of(project)
     if not switches.enabled:
-        return "this project is not enabled (holdfast init does it)"
+        return "memory is not enabled for this project (run holdfast init)"
     if off := off_by_environment(machine):
         return off
     if machine.settings().excludes(str(directory), machine.user_home):

@@ -166,7 +166,7 @@ def _take_in(
         if new_holders.get(piece.id) == name
     ]
     if len(chunks) > _MANY and machine.settings().embedder != _QUICK:
-        machine.tell(f"{len(chunks):,} pieces are put into the search index: up to a minute for each 2,000.")
+        machine.tell(f"{len(chunks):,} pieces are being indexed for search: up to a minute per 2,000.")
     changes = index.put_many({chunk.id: chunk for chunk in chunks}.values())
     current_ids = {id for _, ids in now.files.values() for id in ids}
     # Ask the index for its ids: an interrupted update may have added more than was noted. If a file could not be read,

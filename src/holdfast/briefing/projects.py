@@ -126,7 +126,7 @@ def choose(machine: Machine, project: Project, name: str, branch: str = "") -> t
         or chosen_branch != chosen_branch.strip()
         or len(chosen_branch) > _LONGEST_BRANCH
     ):
-        raise UsageError(f"{chosen_branch[:40]!a} is no branch", fix="Name it as git branch does")
+        raise UsageError(f"{chosen_branch[:40]!a} is not a branch", fix="Name it as git branch does")
     for text in (name, chosen_branch):
         if machine.clean(text) != text:
             raise NameRefused("the name looks like a secret", fix="Choose another one")

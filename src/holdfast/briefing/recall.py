@@ -183,7 +183,9 @@ def recall_as_prompt(
     """Exactly what the prompt hook would inject, or why nothing; without lines that the named session has seen."""
     budget = min(budget, PROMPT_BUDGET)
     if budget <= 0:
-        return Briefing(budget=budget, tokens=0, lines=(), nothing="a budget of 0 tokens holds no line")
+        return Briefing(
+            budget=budget, tokens=0, lines=(), nothing="a budget of 0 tokens is too small for any line"
+        )
     answer, ids = prompt_and_ids(machine, project, prompt, session, budget=budget)
     above_files = len(answer.lines) - (1 + len(path_lines(answer.files)) if answer.files else 0)
     prompt_lines = [Line(text, why, "file", f"prompt:{at}") for at, (text, why) in enumerate(answer.lines)]
@@ -340,6 +342,6 @@ def _briefing(lines: Sequence[Line], budget: int) -> Briefing:
     nothing = ""
     if lines and not fitted:
         least = min(count_tokens(line.text) for line in lines)
-        nothing = f"the shortest line for it has {least} tokens"
+        nothing = f"the shortest line has {least} tokens"
     used = sum(count_tokens(line.text) for line in fitted)
     return Briefing(budget=budget, tokens=used, lines=tuple(fitted), nothing=nothing)

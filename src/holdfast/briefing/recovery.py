@@ -139,8 +139,8 @@ def hand_over(machine: Machine, project: Project, text: str, branch: str, by: Ow
         raise UsageError("there is nothing to hand over", fix="Say what is next: holdfast handoff TEXT")
     if len(wanted) > MOST_LINES or any(len(line) > LONGEST for line in wanted):
         raise UsageError(
-            f"that is too much for a start: at most {MOST_LINES} lines of {LONGEST} characters are told",
-            fix="Shorten it, and point to a file for the rest",
+            f"too long for the start of a session: at most {MOST_LINES} lines of {LONGEST} characters",
+            fix="Shorten it, and refer to a file for the rest",
         )
     now = machine.now().timestamp() // 60 * 60
     steps = [NextStep(text=line, branch=branch, by=by, at=now) for line in wanted]

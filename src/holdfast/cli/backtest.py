@@ -243,7 +243,7 @@ def _show_session(one: TestedSession) -> None:
 def _show_needs(needs: Sequence[Any]) -> None:
     if not needs:
         return
-    output.section("Known before, and needed")
+    output.section("Known before and needed")
     for need in needs:
         cost = f" ({need.calls} calls, {need.tokens} tokens)" if need.calls else ""
         output.item(f"{'told' if need.told else 'not told'}: {need.kind} {need.what}{cost}")

@@ -29,7 +29,7 @@ _JSON = flag("--json", "the answer as JSON")
 VERBS = {
     "setup": Verb(
         "make or upgrade the schema, as administrator of the database",
-        (_ADDRESS, flag("--dry-run", "run it, and take everything back"), _JSON),
+        (_ADDRESS, flag("--dry-run", "show what would run, and run nothing for good"), _JSON),
     ),
     "project": Verb("add this project with its first owner, as administrator", (_ADDRESS, _LOGIN, _JSON)),
     "member": Verb(

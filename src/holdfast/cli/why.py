@@ -36,9 +36,9 @@ def run(options: Namespace, machine: Machine) -> None:
     for entry in entries:
         _show(entry, origins)
     if not entries:
-        output.line("No session was told anything here yet.")
+        output.line("No session has seen anything from memory here yet.")
     if silent:
-        output.line(f"A session started here now would be told nothing: {places(silent)}.")
+        output.line(f"A session started here now would see nothing: {places(silent)}.")
 
 
 def _local(time: str) -> str:
@@ -55,7 +55,7 @@ def _show(entry: Injection, origins: Origins) -> None:
     )
     where = f" ({visible(details)})" if details else ""
     count = f"{counted(len(entry.lines), 'line')}, {counted(entry.tokens, 'token')}"
-    amount = count if entry.lines else "shown to the person only" if entry.shown else "nothing"
+    amount = count if entry.lines else "shown to you only" if entry.shown else "nothing"
     output.heading(
         f"{_local(entry.time)}  {entry.session or '?'}  {entry.host} {entry.event}{where}: {amount}"
     )

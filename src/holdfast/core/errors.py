@@ -1,16 +1,16 @@
 """Every error that holdfast raises on purpose: one base class, a stable code, and a line a person can act on.
 
 HoldfastError            base; `code` never changes once released
-├── UsageError           the call itself is wrong (exit 2)
-├── TranscriptError      a transcript cannot be read at all
-├── LedgerError          the ledger file as a whole is unusable
+├── UsageError           the command line is wrong (exit 2)
+├── TranscriptError      a transcript cannot be read
+├── LedgerError          the ledger file is unusable
 ├── StoreError           the disk, a lock or a permission prevents reading or writing
-├── CopiedProject        a folder has the id of a project that is registered elsewhere
-├── NameRefused          a name must not become a path
-├── FormatTooNew         a store has a format that this version must not write
+├── CopiedProject        a folder has another project's id
+├── NameRefused          a name cannot be used as a path
+├── FormatTooNew         written by a newer holdfast; read-only here
 ├── ConfigError          a configuration file is invalid
-├── NotALesson           a file in the lessons folder is not a lesson, or must not be used
-├── ModelError           a configured model did not answer, or its answer is unusable
+├── NotALesson           a file in the lessons folder is not a lesson or cannot be used
+├── ModelError           a configured model gave no usable answer
 └── NotFound             an id does not exist
 """
 

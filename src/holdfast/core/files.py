@@ -58,7 +58,7 @@ def until_undisturbed(attempt: Callable[[], T]) -> T:
 
 _OWNER = "Check who owns it and its directory"
 _SPACE = "Free some space and try again"
-_IN_THE_WAY = "Move it away: a file belongs here"
+_IN_THE_WAY = "Move it away: a file is needed here"
 _CAUSES = {
     errno.ENOSPC: ("the disk is full", _SPACE),
     errno.EDQUOT: ("the disk quota is used up", _SPACE),

@@ -136,7 +136,7 @@ def _changes(prepared: Prepared, call: Call, found: Place) -> list[Line]:
         return []
     more = f" and {len(changed) - MOST_NAMED} more" if len(changed) > MOST_NAMED else ""
     text = f"changed since this session began: {', '.join(changed[:MOST_NAMED])}{more}"
-    lines = [(text, "files around the session are not what they were (holdfast context says more)")]
+    lines = [(text, "files around this session have changed (see holdfast context)")]
     return lines if is_first(lines, call, found) else []
 
 

@@ -105,7 +105,7 @@ def choose(
     kind, _ = class_of(text, heard.kind)  # the reason quotes the prompt, which is not redacted
     budget = min(most, MOST_LATER if heard.prompted else most, MOST_IN_SESSION - heard.tokens)
     if budget <= 0:
-        return Answered(kind, [], f"this session was told {heard.tokens} tokens already, the most there is")
+        return Answered(kind, [], f"this session has already seen {heard.tokens} tokens, the maximum")
     offers, nothing_beside = _offers(db, text, session, heard, root, earlier, branch, cwd, kind)
     # Statements and lessons may fill any budget, and would leave none to files and commands.
     reserved = budget // 4 if offers is not None and offers.any else 0

@@ -64,7 +64,7 @@ def _said(answer: bytes, call: Call, found: Place, kept: list[str], too_long: in
     if kept:
         lines[-1] += "; to undo: holdfast undo, or holdfast note decision retire ID"
     if too_long:
-        lines.append(f"holdfast: more than {LONGEST} characters are not kept: put them into a file")
+        lines.append(f"holdfast: at most {LONGEST} characters are kept: put longer text into a file")
     if call.host in host_protocol.SHOWS:
         return host_protocol.with_notice(answer, "\n".join(lines))
     return answer or _to_the_model(call, bool(kept))

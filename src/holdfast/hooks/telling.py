@@ -247,7 +247,7 @@ class Telling:
             return [], "nothing in the memory shares a word with the prompt"
         sure = sum(one.chance for one in found)
         if sure < floor:
-            return [], f"nothing decided is likely enough to be about this ({sure:.0%})"
+            return [], f"no decision is likely enough to be about this ({sure:.0%})"
         chosen = self._latest([one for one in found if one.chance >= SECOND * found[0].chance][:3], found)
         whole = sum(one.chance for one in chosen)
         lines: list[TellingLine] = []

@@ -51,7 +51,7 @@ _ADVICE = {
     FailureReason.SYNTAX_ERROR: "compile or lint after each edit",
     FailureReason.TIMEOUT: "split it, or give it more time",
     FailureReason.DEPENDENCY_ERROR: "check dependencies and versions first",
-    FailureReason.LLM_REFUSAL: "say what it is for, or take another model",
+    FailureReason.LLM_REFUSAL: "say what it is for, or use another model",
     FailureReason.USER_REJECTED: "agree on the approach before it is built",
     FailureReason.TOOL_ERROR: "look at the tool's message before trying again",
     FailureReason.API_ERROR: "nothing to do with the work: try again later",

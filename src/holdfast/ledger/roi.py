@@ -399,7 +399,7 @@ def _compression(evidence: RoiEvidence) -> Compression:
             value=typical if told.n else None,
             n=told.n,
             formula="median bytes that a session was told, of those told something",
-            note="" if told.n else "no session was told anything yet",
+            note="" if told.n else "no session has seen anything yet",
         ),
         ratio=ratio(
             read, kept_bytes, evidence.transcript_files, "transcript bytes / bytes kept", "nothing kept yet"
@@ -409,6 +409,6 @@ def _compression(evidence: RoiEvidence) -> Compression:
             typical,
             told.n,
             "transcript bytes / bytes that a session is told (median)",
-            "no session was told anything yet",
+            "no session has seen anything yet",
         ),
     )

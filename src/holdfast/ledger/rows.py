@@ -40,7 +40,7 @@ _NAMES = (
     "usage",
     "clock",
 )
-_FIX = "Name a ledger.md, or a repository that has .holdfast/ledger.md"
+_FIX = "Name a ledger.md, or a repository with .holdfast/ledger.md"
 
 
 class Filter(Struct, frozen=True):
@@ -136,7 +136,9 @@ def add_row(machine: Machine, project: Project, entry: LedgerEntry) -> LedgerEnt
             entry_on_file.session for entry_on_file in read_ledger(project).entries if entry_on_file.forgotten
         }
         if session in gone | Denied(project.memory).sessions:
-            raise UsageError(f"session {session!r} was forgotten and stays so", fix="Choose another id")
+            raise UsageError(
+                f"session {session!r} was forgotten and stays forgotten", fix="Choose another id"
+            )
     else:
         seed = f"{entry}{moment.isoformat()}".encode("utf-8", "replace")
         session = f"s-{blake2b(seed, digest_size=5).hexdigest()}"
@@ -331,7 +333,7 @@ def check_beside_goal(machine: Machine, places: Sequence[str]) -> None:
         if not (machine.cwd / Path(place).expanduser()).exists():
             raise UsageError(
                 f"{place!r} is no folder and no ledger",
-                fix='A goal of several words goes in "quotation marks"',
+                fix='Put a goal of several words in "quotation marks"',
             )
 
 

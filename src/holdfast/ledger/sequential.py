@@ -222,7 +222,7 @@ def _value(trial: Trial, name: str) -> float | None:
 def _verdict(cost: Effect) -> str:
     """The one conclusion that is drawn, about the figure that was chosen before any data."""
     if cost.value is None:
-        return f"Nothing can be said yet ({cost.note})."
+        return f"No verdict yet ({cost.note})."
     if cost.is_decided:
         return f"Memory {'lowers' if cost.value < 0 else 'raises'} the cost of a session."
     more = ""
@@ -232,4 +232,4 @@ def _verdict(cost: Effect) -> str:
         )
     elif cost.needed == 0:
         more = f": an effect of {TARGET:.0%} would probably have been seen by now"
-    return f"Not decided yet{more}."
+    return f"Undecided{more}."

@@ -243,7 +243,7 @@ def maturity(sessions: int) -> str:
     """How far the figures can be trusted, by how many there are."""
     if sessions < 10:
         number = f"{sessions} session{'s' if sessions != 1 else ''}"
-        return f"{number}: mostly noise, wait for 10 before reading anything into it."
+        return f"{number}: mostly noise; wait for 10 before drawing conclusions."
     if sessions < 50:
         return f"{sessions} sessions: a first impression; patterns show from about 50."
     if sessions < 100:

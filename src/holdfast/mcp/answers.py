@@ -172,7 +172,7 @@ def _fact(machine: Machine, given: tools.Remember, client: str) -> str:
     if not given.evidence.strip():
         raise UsageError(
             "a fact needs evidence; nothing was written",
-            fix="Give the line that a command or a file answered; without one it is a finding",
+            fix="Give the line that a command printed or a file contains; without one, it is a finding",
         )
     done = add_fact(machine, given.text, given.evidence, given.command)
     fact = done.kept.fact
@@ -217,7 +217,7 @@ def _with_clashes(said: str, clashes: Sequence[Contradiction[Any]]) -> str:
     if not clashes:
         return said
     lines = fenced(f"{clash.one.id}: {_flat(clash.one.text)}" for clash in clashes)
-    return f"{said} It contradicts what is kept; both stay until one is rejected with correct:\n{lines}"
+    return f"{said} It contradicts what memory has; both stay until one is rejected with correct:\n{lines}"
 
 
 def _question(machine: Machine, given: tools.Question, client: str) -> str:
@@ -231,7 +231,7 @@ def _question(machine: Machine, given: tools.Question, client: str) -> str:
         with suppress(StoreError):  # the answer is worth more than having counted it
             count_answer(machine, reply)
     message = {
-        "answered": "Answered in the record:",
+        "answered": "Answered before:",
         "recorded": f"Not answered yet. Kept as {reply.id}.",
         "closed": f"Asked before and closed without an answer: {reply.id}. Do not ask it again.",
         "open": f"Asked before and still open: {reply.id}."

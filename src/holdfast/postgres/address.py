@@ -30,9 +30,9 @@ def parse_address(text: str) -> Address:
         parts = urlsplit(text)
         port = str(parts.port or "")
     except ValueError:
-        raise UsageError("this is no address of PostgreSQL", where=shown, fix=f"Write {FORM}") from None
+        raise UsageError("this is not a PostgreSQL address", where=shown, fix=f"Write {FORM}") from None
     if parts.scheme not in ("postgres", "postgresql") or parts.fragment:
-        raise UsageError("this is no address of PostgreSQL", where=shown, fix=f"Write {FORM}")
+        raise UsageError("this is not a PostgreSQL address", where=shown, fix=f"Write {FORM}")
     asked = parse_qsl(parts.query, keep_blank_values=True)
     if parts.password is not None or any(name == "password" for name, _ in asked):
         raise UsageError(

@@ -21,13 +21,13 @@ OLDEST_SERVER = 15
 _CONNECT_S = 10
 _STATEMENT_MS = 120_000
 _LONGEST = 200
-_LATER = "What is here waits; run the command again later"
-_SPACE = "Free some space on the server; what is here waits until then"
+_LATER = "Nothing is lost; run the command again later"
+_SPACE = "Free some space on the server; nothing here is lost"
 
 # By SQLSTATE, or by the words of an error that never reached the server: what is wrong, and what to do.
 _STATES = {
     "28P01": ("the password is wrong or missing", "Put it into ~/.pgpass, or name that file in PGPASSFILE"),
-    "28000": ("access denied", "Ask who runs the server for a login, and for TLS if it demands that"),
+    "28000": ("access denied", "Ask the server's administrator for a login, and for TLS if it is required"),
     "3D000": ("there is no such database", "Check the address"),
     "3F000": ("holdfast was not set up in this database", "Its administrator runs holdfast team server setup once"),
     "42P01": ("holdfast was not set up in this database", "Its administrator runs holdfast team server setup once"),
@@ -45,7 +45,7 @@ _STATES = {
 }  # fmt: skip
 _WORDS = (
     (r"role .* does not exist|not permitted to log in|no pg_hba\.conf entry", "access denied",
-     "Ask who runs the server for a login, and for TLS if it demands that"),
+     "Ask the server's administrator for a login, and for TLS if it is required"),
     (r"database .* does not exist", "there is no such database", "Check the address"),
     (r"password authentication failed", "the password is wrong or missing",
      "Put it into ~/.pgpass, or name that file in PGPASSFILE"),

@@ -206,6 +206,6 @@ def refused(path: Path, error: Exception) -> StoreError:
         return StoreError("an index belongs to the thread that opened it", where=str(path), fix=fix)
     if isinstance(error, sqlite3.DatabaseError) and ("not a database" in words or "malformed" in words):
         fix = "If it was one, delete it: it is derived, and made again from the memory. If not, name another file"
-        return DamagedIndex(f"no search index, or a damaged one ({words})", where=str(path), fix=fix)
+        return DamagedIndex(f"not a search index, or a damaged one ({words})", where=str(path), fix=fix)
     fix = "Check that the directory is there, is yours and has space"
     return StoreError(f"the search index cannot be used: {words}", where=str(path), fix=fix)

@@ -337,7 +337,9 @@ class Layout:
         if self._tell is None or not self._embedding.name or not chunks or made_by == self._embedding.name:
             return
         before = f", in place of {made_by}" if made_by else ""
-        self._tell(f"The search index is made anew with {self._embedding.name}{before}: {chunks:,} pieces.")
+        self._tell(
+            f"The search index is being rebuilt with {self._embedding.name}{before}: {chunks:,} pieces."
+        )
 
     def tidy(self, gone: Sequence[int]) -> None:
         """Clears the vectors of removed passages, and rebuilds the index if most rows are unused."""

@@ -138,7 +138,7 @@ def _read(path: Path, folder: Path | None) -> Manifest:
                 return _read_members(path, archive, stream, size, folder)
         except _DAMAGED as error:
             cause = str(error).partition("\n")[0] or type(error).__name__
-            raise _refused(path, f"it is damaged, or no archive of holdfast ({cause})") from error
+            raise _refused(path, f"it is damaged, or not a holdfast archive ({cause})") from error
 
 
 def _read_members(
@@ -146,7 +146,7 @@ def _read_members(
 ) -> Manifest:
     first = archive.next()
     if first is None or first.name != MANIFEST or first.size > _MOST_MANIFEST:
-        raise _refused(path, f"it does not begin with {MANIFEST}")
+        raise _refused(path, f"it does not start with {MANIFEST}")
     _require_plain(path, first)
     stream.allow(first.size)
     manifest = _parse_manifest(path, b"".join(_pieces(path, archive, first)))
@@ -156,22 +156,22 @@ def _read_members(
         if entry is None:
             raise _refused(path, f"{member.path} is missing")
         if (entry.name, entry.size) != (member.path, member.size):
-            raise _refused(path, f"{entry.name!a} stands where {member.path} should be")
+            raise _refused(path, f"{entry.name!a} is where {member.path} should be")
         _require_plain(path, entry)
         stream.allow(entry.size)
         pieces = _pieces(path, archive, entry)
         digest = _hash(pieces) if folder is None else _unpack(pieces, folder / member.path)
         if digest != member.sha256:
-            raise _refused(path, f"{member.path} is not what it was when it was exported")
+            raise _refused(path, f"{member.path} has changed since it was exported")
     if archive.next() is not None:
-        raise _refused(path, f"it holds more than its {MANIFEST} says")
+        raise _refused(path, f"it contains more than its {MANIFEST} says")
     stream.drain()
     return manifest
 
 
 def _require_plain(path: Path, entry: tarfile.TarInfo) -> None:
     if entry.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or entry.sparse is not None:
-        raise _refused(path, f"{entry.name!a} is a link, a device or no plain file")
+        raise _refused(path, f"{entry.name!a} is a link, a device or another special file")
 
 
 def _pieces(path: Path, archive: tarfile.TarFile, entry: tarfile.TarInfo) -> Iterator[bytes]:
@@ -226,14 +226,14 @@ def _check_manifest(path: Path, manifest: Manifest, size: int) -> None:
         safe_name(manifest.title)
         datetime.fromisoformat(manifest.made)
     except (NameRefused, ValueError) as error:
-        raise _refused(path, f"its {MANIFEST} cannot be believed: {error}") from error
+        raise _refused(path, f"its {MANIFEST} is not valid: {error}") from error
     numbers = manifest.format == FORMAT and manifest.memory_format == MEMORY_FORMAT
     if not numbers or not _VERSION.fullmatch(manifest.holdfast):
-        raise _refused(path, f"its {MANIFEST} says what no holdfast writes")
+        raise _refused(path, f"its {MANIFEST} contains what holdfast never writes")
     if len(manifest.members) > MOST_FILES:
         raise _refused(path, f"it holds {len(manifest.members)} files, and {MOST_FILES} are the most")
     if any(member.size < 0 or not _SHA256.fullmatch(member.sha256) for member in manifest.members):
-        raise _refused(path, f"its {MANIFEST} says what no holdfast writes")
+        raise _refused(path, f"its {MANIFEST} contains what holdfast never writes")
     if manifest.bytes > MOST_BYTES or (manifest.bytes > _SMALL and manifest.bytes > size * _MOST_RATIO):
         raise _refused(path, f"it would unpack to {manifest.bytes >> 20} MB")
     _check_paths(path, [member.path for member in manifest.members])
@@ -247,7 +247,7 @@ def _check_paths(path: Path, names: Sequence[str]) -> None:
         inner = name.removeprefix(MEMORY)
         reason = _why_not_path(name)
         if not reason and name != SHARED_LEDGER and (inner == name or not kind_of(inner).exported):
-            reason = "no export writes it"
+            reason = "exports never contain it"
         if not reason and any(str(folder) in paths for folder in PurePosixPath(name).parents):
             reason = "a file stands where its folder should be"
         if reason:
@@ -255,7 +255,7 @@ def _check_paths(path: Path, names: Sequence[str]) -> None:
 
 
 def _refused(path: Path, problem: str) -> StoreError:
-    return StoreError(problem, where=str(path), fix="Nothing was changed; take another copy of the archive")
+    return StoreError(problem, where=str(path), fix="Nothing was changed; use another copy of the archive")
 
 
 class _Bounded(io.RawIOBase):
@@ -277,12 +277,12 @@ class _Bounded(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         if size < 0 or self._stream.tell() + size > self._end:
-            raise _refused(self._path, "it holds more than it says")
+            raise _refused(self._path, "it contains more than it says")
         return self._stream.read(size)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         if whence != os.SEEK_SET or not self._stream.tell() <= offset <= self._end:
-            raise _refused(self._path, "it holds more than it says")
+            raise _refused(self._path, "it contains more than it says")
         return self._stream.seek(offset)
 
     def tell(self) -> int:
@@ -364,4 +364,4 @@ def _move_into_place(temporary: Path, path: Path, *, force: bool) -> None:
 
 
 def already_exists(path: Path) -> StoreError:
-    return StoreError("is there already", where=str(path), fix="Name another file, or say --force")
+    return StoreError("already exists", where=str(path), fix="Name another file, or add --force")

@@ -93,7 +93,7 @@ class SqliteStore:
     def _refused(self, error: Exception) -> StoreError:
         message = str(error)
         if "locked" in message:
-            fix = "Another holdfast holds it: wait for it to finish"
+            fix = "Another holdfast is using it: wait for it to finish"
         elif "malformed" in message or "not a database" in message:
             fix = f"Delete {self.path.name}: {self.when_deleted}"
         else:

@@ -78,6 +78,6 @@ def interpreter_warnings(interpreter: str, home: Path) -> tuple[str, ...]:
 
 def _warning(interpreter: str, where: str) -> str:
     return (
-        f"{interpreter} lies {where}: hooks stop working when that is moved, cleaned or deleted. "
+        f"{interpreter} is {where}: hooks stop working if that is moved, cleaned or deleted. "
         "Install holdfast outside of it to be safe (uv tool install holdfast, or pipx install holdfast)."
     )

@@ -105,7 +105,7 @@ def parse_time(cell: str) -> float | None:
         return float(cell[1:])
     match = _TIME.fullmatch(cell)
     if match is None:
-        raise ValueError(f"{cell!r} is no time such as 2026-01-05 14:02")
+        raise ValueError(f"{cell!r} is not a time such as 2026-01-05 14:02")
     year, month, day, hour, minute, second = (int(group or 0) for group in match.groups()[:6])
     micro = round(float(match[7] or 0) * 1_000_000)
     return datetime(year, month, day, hour, minute, second, micro, tzinfo=UTC).timestamp()
@@ -178,7 +178,7 @@ class Form(Struct, Generic[T], frozen=True):
 @for_same_object
 def _parsed(form: Form[Any], line: str, known: tuple[tuple[str, object], ...]) -> Any:
     if readable(line) != line:  # an escape is text; this is a byte that somebody's editor wrote
-        raise ValueError("it holds bytes that are no UTF-8")
+        raise ValueError("it contains bytes that are not UTF-8")
     values: dict[str, Any] = dict(known)
     line = line.strip(markdown_table.BLANKS)
     if source := _SOURCE.search(line):

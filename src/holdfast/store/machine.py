@@ -125,7 +125,7 @@ def _here() -> Path:
     try:
         return Path.cwd()
     except OSError as error:
-        raise StoreError("the current directory is gone", fix="Change to one that exists") from error
+        raise StoreError("the current directory is gone", fix="Change to an existing directory") from error
 
 
 def scanner_installed() -> bool:

@@ -77,11 +77,13 @@ def _key(home: Path) -> bytes:
                 files.finish(file)
             new_name_in(home)
     if not stat.S_ISREG(path.lstat().st_mode):
-        raise StoreError("it is not a regular file", where=str(path), fix="Remove it; a new key is made")
+        raise StoreError("it is not a regular file", where=str(path), fix="Remove it; a new key will be made")
     try:
         key = bytes.fromhex((files.read(path) or b"").decode("ascii"))
     except ValueError:
         key = b""
     if len(key) != _BYTES:
-        raise StoreError("it holds no key", where=str(path), fix="Remove it; a new key is made")
+        raise StoreError(
+            "it does not contain a key", where=str(path), fix="Remove it; a new key will be made"
+        )
     return key

@@ -16,7 +16,7 @@ from holdfast.model.origin import Origin
 from holdfast.store.json_files import decode_json, encode_json
 
 NAME = "origins.json"
-_FIX = "Delete it: what was restored then counts as this machine's own"
+_FIX = "Delete it: restored content then counts as this machine's own"
 
 
 class TakenIn(Struct, frozen=True, kw_only=True):

@@ -186,24 +186,24 @@ class Project(Struct, frozen=True):
             return
         if is_identity(identity):
             problem, fix = (
-                "another command has set this project up at the same moment",
+                "another command set up this project at the same moment",
                 "Run the command again",
             )
         else:
-            problem, fix = "it holds no id of a project", "Remove it, and run the command again"
+            problem, fix = "it does not contain a project id", "Remove it, and run the command again"
         raise StoreError(problem, where=str(self.identity_file), fix=fix)
 
     def check_window(self) -> None:
         """Raises StoreError if the window must not be written to."""
         if self.window.is_symlink():
-            problem, fix = "is a link, and holdfast writes only inside the repository", "Remove the link"
+            problem, fix = "is a link; holdfast writes only inside the repository", "Remove the link"
         elif self.window == self.memory.parent.parent:
             problem, fix = (
-                "is holdfast's own store, so this directory cannot be a project",
+                "is holdfast's own folder, so it cannot be a project",
                 "Work in a project's folder",
             )
         elif self.window.exists() and not self.window.is_dir():
-            problem, fix = "is a file where holdfast's folder belongs", "Move it away"
+            problem, fix = "is a file where holdfast needs a folder", "Move it away"
         else:
             return
         raise StoreError(problem, where=str(self.window), fix=f"{fix} and run the command again")

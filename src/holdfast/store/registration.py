@@ -109,18 +109,18 @@ def copied(place: Place, standing: str) -> CopiedProject:
     """The error for a place that has another one's id: what it looks like, and how a person decides."""
     folders = registered_folders(place.memory)
     whose = f"the memory of {folders[0]}" if folders else f"a memory called {os.path.basename(place.memory)}"
-    fix = "holdfast init --join shares that memory, holdfast init --new starts one of its own"
+    fix = "holdfast init --join uses that memory, holdfast init --new starts a separate one"
     if standing == POINTER:
         problem = (
             f"its git directory belongs to {folders[0] if folders else 'another folder'} and does not list it"
         )
         fix = "Run git worktree repair there if it is a work tree of it, or holdfast init --join here"
     elif standing == SAME_PATH:
-        problem = f"another repository is here now, with the id of {whose}"
+        problem = f"a different repository is here now, with the id of {whose}"
     elif has_moved(place):
         gone = folders[0] if folders else "elsewhere"
         problem = f"this looks like {gone}, moved here, but it may be an unpacked copy"
-        fix = "holdfast init --join keeps its memory, holdfast init --new starts one of its own"
+        fix = "holdfast init --join keeps its memory, holdfast init --new starts a separate one"
     else:
         problem = f"this is a copy: its id names {whose}"
     return CopiedProject(problem, where=place.root, fix=fix)

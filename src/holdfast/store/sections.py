@@ -213,7 +213,7 @@ def _refuse_conflict(lines: Sequence[str], where: str) -> None:
             stage += 1
             if stage == len(_CONFLICT):
                 fix = "Resolve the conflict, or indent these lines if they are an example"
-                raise _broken(where, first, "a git conflict that nobody resolved", fix)
+                raise _broken(where, first, "an unresolved git conflict", fix)
 
 
 def _broken(where: str, number: int, problem: str, fix: str) -> StoreError:

@@ -34,15 +34,15 @@ OPTIONS = (
         list,
         [],
         True,
-        "Directories (globs, ~ allowed) whose sessions are never kept, unless named by hand.",
+        "Directories (globs, `~` allowed) whose sessions are never recorded, unless you import them by name.",
     ),
     Option(
         "scanner",
         str,
         "auto",
         True,
-        "Second pass of redaction with the kingfisher scanner, where it is installed: auto once its rules are "
-        "compiled (holdfast doctor does that, a few seconds once), always, or off.",
+        "Second redaction pass with the kingfisher scanner, if installed: auto (once holdfast doctor --fix "
+        "has compiled its rules), always, or off.",
         ("auto", "always", "off"),
     ),
     Option(
@@ -50,8 +50,8 @@ OPTIONS = (
         str,
         "static",
         True,
-        "What search compares meanings with: the table that is shipped, or minilm for the model that it was made "
-        "from, where `holdfast[minilm]` is installed; an index is made anew when this changes.",
+        "How search compares meanings: static (the built-in table) or minilm (the full model, if "
+        "`holdfast[minilm]` is installed). Changing it rebuilds the index.",
         ("static", "minilm"),
     ),
     Option(
@@ -59,8 +59,8 @@ OPTIONS = (
         str,
         "none",
         True,
-        "What holdfast classify asks: its rules (none), or the extractor's model, and the rules where that fails. "
-        "Hooks keep the rules: they have milliseconds.",
+        "How `holdfast classify` decides: by rules (none), or by the extractor's model with the rules as a "
+        "fallback. Hooks always use the rules.",
         ("none", "extractor"),
     ),
     Option(
@@ -68,9 +68,9 @@ OPTIONS = (
         str,
         "none",
         True,
-        "A model that is asked for lessons when a session has ended, beside the rules: an endpoint that speaks "
-        "OpenAI's chat completions, one that speaks Anthropic's messages, or a command such as a headless agent; "
-        "none: nothing is sent.",
+        "A model that proposes lessons after each session: openai (any endpoint with OpenAI's chat "
+        "completions), anthropic (any endpoint with Anthropic's messages), or command. With none, nothing is "
+        "sent.",
         ("none", "command", "openai", "anthropic"),
     ),
     Option(
@@ -78,53 +78,54 @@ OPTIONS = (
         str,
         "",
         True,
-        "The model's name, as its endpoint knows it; for a command, a label.",
+        "The model's name at its endpoint; for a command, a label.",
     ),
     Option(
         "extractor_url",
         str,
         "",
         True,
-        "The endpoint's base, e.g. `http://localhost:11434/v1`; https, or http on this machine alone. Empty: the "
-        "vendor's own.",
+        "Base URL of the endpoint, such as `http://localhost:11434/v1`; https, or http on this machine. "
+        "Empty: the vendor's own.",
     ),
     Option(
         "extractor_key_env",
         str,
         "",
         True,
-        "The name of the environment variable that holds the key, never the key. Empty: `OPENAI_API_KEY` or "
-        "`ANTHROPIC_API_KEY` for the vendor's own endpoint, and no key for another.",
+        "Name of the environment variable that holds the key, never the key itself. Empty: `OPENAI_API_KEY` "
+        "or `ANTHROPIC_API_KEY` for the vendor's own endpoint, no key for others.",
     ),
     Option(
         "extractor_command",
         list,
         [],
         True,
-        "The command and its arguments, run without a shell: what is asked on its standard input, JSON on its output.",
+        "The command with its arguments, run without a shell: the question on standard input, JSON on "
+        "standard output.",
     ),
     Option(
         "extractor_daily_usd",
         float,
         0.5,
         True,
-        "What the model may cost in a day (UTC), all projects together; a call of unknown price counts as a cent.",
+        "Daily limit in dollars (UTC) for all projects together; a call of unknown price counts as a cent.",
     ),
     Option(
         "extractor_seconds",
         int,
         60,
         True,
-        "How long one call may take; what takes longer than 120 is cut off.",
+        "How long one call may take; at most 120.",
     ),
     Option(
         "writer",
         str,
         "none",
         True,
-        "Who writes what a session settled, beside the rules: your own agent without a terminal (claude, codex, "
-        "gemini, qwen), or the endpoint that extractor names. It is asked about sessions of ten messages or more, at "
-        "most five a day, and must quote them; none: nobody is asked.",
+        "Who else writes down what a session settled: your own agent, run without a terminal (claude, codex, "
+        "gemini, qwen), or the extractor's endpoint. Asked about sessions of ten messages or more, at most "
+        "five a day; must quote the session.",
         ("none", "claude", "codex", "gemini", "qwen", "endpoint"),
     ),
     Option(
@@ -132,71 +133,71 @@ OPTIONS = (
         dict,
         {},
         False,
-        "Several projects in one repository: paths (globs from its top) and the project whose memory sessions that "
-        'touch them belong to, e.g. `"services/pay/**" = "payments"` below a line `[projects]`.',
+        "Several projects in one repository: which project the sessions that touch a path (a glob from the "
+        'top) belong to, such as `"services/pay/**" = "payments"` under `[projects]`.',
     ),
-    Option("know_conventions", int, 50, False, "How many conventions of the repository are kept in sight."),
-    Option("know_patterns", int, 50, False, "How many structures of the code are kept in sight."),
-    Option("know_facts", int, 100, False, "How many facts that sessions learned are kept in sight."),
-    Option("know_files", int, 200, False, "How many notes on files are kept in sight."),
+    Option("know_conventions", int, 50, False, "How many conventions of the repository are kept."),
+    Option("know_patterns", int, 50, False, "How many code structures are kept."),
+    Option("know_facts", int, 100, False, "How many facts from sessions are kept."),
+    Option("know_files", int, 200, False, "How many notes on files are kept."),
     Option(
         "lessons_promote_days",
         int,
         7,
         True,
-        "Days after which a lesson that your own sessions taught becomes active by itself, counted from when you were "
-        "first shown it and unless you rejected or muted it; 0 is never.",
+        "Days after you first saw a lesson until it becomes active by itself, unless you reject or mute it; 0"
+        " is never.",
     ),
     Option(
         "lessons_promote_sessions",
         int,
         2,
         True,
-        "In how many of your own sessions a lesson must have been seen to become active by itself; 0 is never.",
+        "How many of your sessions must have taught a lesson for it to become active by itself; 0 is never.",
     ),
     Option(
         "budget_day",
         float,
         0.0,
         True,
-        "Dollars a day from which on `holdfast ledger alerts` says so; 0 is no limit.",
+        "Dollars per day above which `holdfast ledger alerts` warns; 0 is no limit.",
     ),
     Option(
         "budget_month",
         float,
         0.0,
         True,
-        "Dollars a month from which on `holdfast ledger alerts` says so; 0 is no limit.",
+        "Dollars per month above which `holdfast ledger alerts` warns; 0 is no limit.",
     ),
     Option(
         "keep_transcripts",
         bool,
         False,
         True,
-        "Keep redacted, compressed copies of transcripts: agents delete theirs (Claude Code after 30 days). A "
-        "retention that you set in the agent itself is respected.",
+        "Keep redacted, compressed copies of transcripts, which agents delete (Claude Code after 30 days). A "
+        "retention period set in the agent is respected.",
     ),
     Option(
         "keep_transcripts_mb",
         int,
         1_000,
         True,
-        "The most that kept transcripts take on this machine; the oldest go.",
+        "Megabytes that kept transcripts may use on this machine; the oldest go first.",
     ),
     Option(
         "prune_cap_mb",
         int,
         2_000,
         True,
-        "Megabytes that all memories together may take. Above it `holdfast prune` also removes what can be made again; "
-        "0 is no limit.",
+        "Megabytes that all memories together may use. Above it, `holdfast prune` also removes what can be "
+        "rebuilt; 0 is no limit.",
     ),
     Option(
         "prune_backup_days",
         int,
         90,
         True,
-        "Days after which `holdfast prune` removes a backup in `~/.holdfast/backups`; 0 is never.",
+        "Days after which `holdfast prune` removes backups in `~/.holdfast/backups`; 0 is never.",
     ),
     Option("project_type", str, "", False, "Overrides the detected project type in ledger rows."),
     Option("framework", str, "", False, "Overrides the detected framework in ledger rows."),
@@ -266,7 +267,7 @@ def load_settings(personal: Path, repository: Path | None) -> Settings:
             if option is None:
                 warnings.append(f"{path}: unknown option {key!r} is ignored.")
             elif option.personal_only and not is_personal:
-                warnings.append(f"{path}: {key!r} is obeyed from {personal} only and is ignored here.")
+                warnings.append(f"{path}: {key!r} only counts in {personal}, and is ignored here.")
             elif (problem := _problem(option, value)) and not is_personal:
                 warnings.append(f"{path}: {key} {problem}, and is ignored.")
             elif problem:
@@ -288,13 +289,13 @@ def _problem(option: Option, value: Any) -> str:
     if not isinstance(value, option.kind):
         return f"must be a {option.kind.__name__}, not {type(value).__name__}"
     if isinstance(value, list) and not all(isinstance(item, str) for item in value):
-        return "must hold strings"
+        return "must be a list of strings"
     if isinstance(value, dict) and (bad := [str(name) for name in value.values() if not _is_name(name)]):
         return f"names a project {bad[0][:40]!r}, which is no name of letters, digits, - _ and ."
     if option.choices and value not in option.choices:
         return f"must be one of {', '.join(option.choices)}"
     if option.name == "extractor_key_env" and not _VARIABLE.fullmatch(str(value)):
-        return "must be the name of an environment variable; the key itself does not belong into a file"
+        return "must be the name of an environment variable; never put the key itself into a file"
     return ""
 
 
@@ -312,7 +313,7 @@ def _read(path: Path | None) -> dict[str, Any]:
 
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise ConfigError("is too large to be a configuration", where=str(path), fix="Move it away")
+            raise ConfigError("is too large for a configuration file", where=str(path), fix="Move it away")
         return tomllib.loads(path.read_bytes().decode("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(

@@ -104,7 +104,7 @@ def hold_out(project: Project, holdout: Holdout | None) -> Switches:
     """Sets the holdout, with a key of its own the first time, or ends it."""
     if not switches_of(project).enabled:
         raise NotFound(
-            "hooks are not enabled in this project, so every session already gets nothing",
+            "hooks are not enabled in this project, so sessions already get nothing",
             where=str(project.root),
             fix="holdfast init enables them",
         )

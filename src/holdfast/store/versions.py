@@ -67,7 +67,7 @@ class Versions:
         data = files.read(self._content_file(digest))
         if data is None or files.digest(data) != digest:
             where = str(self._content_file(digest))
-            raise StoreError("this version is no longer whole", where=where, fix="Choose another version")
+            raise StoreError("this version is incomplete", where=where, fix="Choose another version")
         return data
 
     def version(self, file: str, n: int) -> Change:
@@ -159,7 +159,7 @@ class Versions:
             if change.after == digest and change.reason != BY_HAND:
                 return change
             if change.before != digest or change.reason == BY_HAND:  # else it was recorded and never made
-                problem = "it was edited by hand since holdfast last changed it"
+                problem = "it has been edited by hand since holdfast last changed it"
                 raise StoreError(problem, where=file, fix=f"Choose a version: holdfast history {file}")
         return None
 
@@ -214,7 +214,7 @@ class Versions:
     def _content_file(self, digest: str) -> Path:
         if not _CONTENT.fullmatch(digest):
             raise StoreError(
-                f"{digest[:20]!r} is no version", where=str(self._journal), fix="Delete the line"
+                f"{digest[:20]!r} is not a version", where=str(self._journal), fix="Delete the line"
             )
         return self.directory / "contents" / digest
 

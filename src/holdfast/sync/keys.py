@@ -177,7 +177,7 @@ class Keys:
         except msgspec.MsgspecError as error:
             raise StoreError("it is not an exported key", where=where) from error
         if came.now is None:
-            raise StoreError("it holds no key", where=where)
+            raise StoreError("it does not contain a key", where=where)
         here = self._file.now
         if here is not None and here.author != came.now.author and not instead:
             raise StoreError(

@@ -21,7 +21,7 @@ _DECIDES: tuple[StatementKind, ...] = ("decision", "rule", "preference")
 
 
 def pull_request_text(project: Project, clean: Callable[[str], str]) -> str:
-    """Raises if this is no branch of its own, or no session is known on it."""
+    """Raises if this is not a branch of its own, or no session is known on it."""
     branch = git_text(project.root, "symbolic-ref", "--quiet", "--short", "HEAD")
     base = next((name for name in _DEFAULTS if _merge_base(project, name)), "")
     if not branch or not base or branch == base.rpartition("/")[2]:

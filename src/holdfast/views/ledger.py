@@ -131,7 +131,7 @@ def show_session(
     if unknown:
         output.line(f"  {'unknown':<9}{', '.join(unknown)}")
     if record is None:
-        output.line("  (no local record: the row came from another machine, or was written by hand)")
+        output.line("  (no local record: the row came from another machine or was added by hand)")
     else:
         _show_record(record)
 

@@ -92,7 +92,7 @@ def _show_all(stats: Figures) -> None:
         )
     if 2 * (trivial := stats["trivial_sessions"]) > number:
         output.item(
-            f"{trivial} of {plural(number, 'session')} are trivial: rates and averages mostly describe those"
+            f"{trivial} of {plural(number, 'session')} are trivial: rates and averages mostly describe these"
         )
     if impossible := stats["impossible_rows"]:
         output.line(
@@ -101,9 +101,7 @@ def _show_all(stats: Figures) -> None:
         )
     output.line()
     output.item(maturity(number), 0)
-    output.aside(
-        "In brackets: the range that holds the true rate 95 times of 100; tasks of a session fail together."
-    )
+    output.aside("In brackets: the 95% interval of the rate; tasks of one session tend to fail together.")
 
 
 def _few(value: float | None) -> str:

@@ -153,9 +153,9 @@ def _topics(report: LedgerReport) -> list[str]:
     if report.topics:
         return [f"{topic.topic}: {rate(topic.failure)} failed: {topic.advice}" for topic in report.topics]
     if not report.topics_looked_at:
-        return ["no topic has come up in enough sessions yet"]
+        return ["no topic has enough sessions yet"]
     number = plural(report.topics_looked_at, "topic")
-    return [f"none of {number} fails clearly more or less often than the rest"]
+    return [f"none of {number} fails clearly more or less often than the others"]
 
 
 def _reasons(report: LedgerReport) -> list[str]:
@@ -246,7 +246,7 @@ def _complexity_plot(report: LedgerReport) -> str:
         )
         for level in report.complexity
     ]
-    return _figure("How the sessions divide, with what one takes on average.", rows)
+    return _figure("Sessions by complexity, with average time and cost.", rows)
 
 
 def _rates(rows: Sequence[tuple[str, Rate, str]]) -> str:
@@ -259,9 +259,7 @@ def _rates(rows: Sequence[tuple[str, Rate, str]]) -> str:
             bar += f'<line class="range" x1="{low}" x2="{high}" y1="10" y2="10"/>'
             bar += "".join(f'<line class="end" x1="{x}" x2="{x}" y1="6" y2="14"/>' for x in (low, high))
         drawn.append(_row(name, bar, label))
-    return _figure(
-        "Bars are failure rates; lines are the ranges that hold the true rate 95 times of 100.", drawn
-    )
+    return _figure("Bars are failure rates; lines are 95% intervals.", drawn)
 
 
 def _months_plot(report: LedgerReport) -> str:

@@ -144,7 +144,5 @@ def show(one: LessonStatus) -> None:
         cost = f"told {counted(payback.injected, 'time')}, {counted(payback.tokens, 'token')}"
         output.aside(f"{cost}; used {payback.used}, contradicted {payback.contradicted}", indent=2)
     if one.place == "candidates" and one.state == "active":
-        output.aside(
-            "active by itself; you have not decided: promote keeps it, reject takes it away", indent=2
-        )
+        output.aside("became active by itself; promote keeps it, reject removes it", indent=2)
     output.aside(place(one.stored.path), indent=2)

@@ -61,22 +61,22 @@ _WRONG_HOST = Refused(
     "both ends.",
 )
 _FOREIGN = Refused(
-    403, "Another page sent this", "The request came from a page that is not this one, so nothing was done."
+    403, "Request from another page", "The request came from a different page, so nothing was done."
 )
 _NOT_SIGNED_IN = Refused(
     401,
     "Open the link from your terminal",
-    "This page is only for the person who ran holdfast ui. Open the link that it printed, or press Enter in its "
+    "This page is only for the person who started holdfast ui. Open the link it printed, or press Enter in its "
     "terminal for a new one.",
 )
 _USED = Refused(
     401,
-    "This link was used before",
+    "This link has been used",
     "A link works once. Press Enter in the terminal where holdfast ui runs and open the new link, or go back to the "
     "tab that is open.",
 )
 _METHOD = Refused(405, "This method is not used here", "Pages are read with GET and changed with POST.")
-_TOO_LARGE = Refused(413, "This request is too large", "Nothing that the page sends is this large.")
+_TOO_LARGE = Refused(413, "This request is too large", "The page never sends anything this large.")
 
 
 class Gate:

@@ -46,7 +46,7 @@ EVENTS = "/events"
 LARGE_S = 0.5  # an answer that takes longer leaves much behind
 MOST_FIELDS = 1_000
 _TYPES = {"csv": "text/csv", "html": "text/html", "md": "text/markdown", "json": "application/json"}
-_TOO_LARGE = Refused(413, "This request is too large", "Nothing that the page sends is this large.")
+_TOO_LARGE = Refused(413, "This request is too large", "The page never sends anything this large.")
 _NO_PAGE = Refused(404, "There is no such page", "Choose one of the tabs above.")
 
 
@@ -118,9 +118,7 @@ class App:
         headers = Headers(scope=scope)
         path, raw_query = scope["path"], scope["query_string"].decode("latin-1")
         if len(path) + len(raw_query) > LONGEST_ADDRESS:
-            return self._refuse(
-                Refused(414, "This address is too long", "Nothing here has one of this length.")
-            )
+            return self._refuse(Refused(414, "This address is too long", "No address here is this long."))
         query = QueryParams(raw_query)
         length = headers.get("content-length", "0")
         verdict = self.gate.check(

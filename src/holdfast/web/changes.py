@@ -50,7 +50,7 @@ def take_back(request: Request) -> Changed:
     last = _last_personal if personal else _last
     if last(request) != request.form.get("change"):
         raise StoreError(
-            "something else was changed since", fix="holdfast undo shows the last change, and takes it back"
+            "something else has changed since", fix="holdfast undo shows the last change, and takes it back"
         )
     return change(request, _described, lambda: _undo(request, personal=personal))
 
@@ -63,7 +63,7 @@ def _undo(request: Request, *, personal: bool) -> list[Undone]:
 
 def _described(undone: list[Undone]) -> str:
     files = ", ".join(file.file for file in undone[:3])
-    return f"Taken back in {files}" if undone else "There was nothing to take back"
+    return f"Taken back in {files}" if undone else "Nothing to take back"
 
 
 def _last(request: Request) -> str:

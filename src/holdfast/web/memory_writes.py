@@ -24,12 +24,12 @@ from holdfast.web.memory_lists import facts_of, questions_of, statements_of, ste
 _LONGEST_SAID = 80
 _VERIFY_S = 120.0
 CHECKS = {
-    "holds": "It holds, and is verified now",
-    "changed": "It does not show any more",
+    "holds": "It holds; marked as verified",
+    "changed": "It no longer shows",
     "failed": "The command failed",
     "timeout": "The command took too long and was stopped",
-    "no command": "It has no command that could be run",
-    "incomplete": "Its command was kept only in part, so it cannot be run",
+    "no command": "It has no command to run",
+    "incomplete": "Its command is incomplete, so it cannot be run",
 }
 
 
@@ -47,7 +47,7 @@ def _said(text: str) -> str:
 def _decide(request: Request) -> str:
     done = questions.decide(request.here, _of(request, "text"), _of(request, "because"), "user")
     against = f", and contradicts {counted(len(done.contradictions), 'other')}" if done.contradictions else ""
-    return f"{'Decided' if done.status == 'recorded' else 'Was decided already'}: {_said(done.decision.text)}{against}"
+    return f"{'Decided' if done.status == 'recorded' else 'Already decided'}: {_said(done.decision.text)}{against}"
 
 
 def _change_decision(request: Request) -> str:
@@ -65,7 +65,7 @@ def _add_fact(request: Request) -> str:
         _category(request),
     )
     against = f", and contradicts {counted(len(done.contradictions), 'other')}" if done.contradictions else ""
-    words = {"added": "Added", "merged": "Was known already", "revived": "Stands again"}
+    words = {"added": "Added", "merged": "Already known", "revived": "Stands again"}
     return f"{words.get(done.status, done.status)}: {_said(done.kept.fact.text)}{against}"
 
 
@@ -97,15 +97,15 @@ def _answer(request: Request) -> str:
 def _ask(request: Request) -> str:
     reply = questions.ask(request.here, _of(request, "text"))
     if reply.status == "answered":
-        return f"The record has the answer: {_said(reply.answer)}"
-    return f"{'Kept as open' if reply.status == 'recorded' else 'Was asked before'}: {_said(reply.question)}"
+        return f"Memory has the answer: {_said(reply.answer)}"
+    return f"{'Kept as open' if reply.status == 'recorded' else 'Asked before'}: {_said(reply.question)}"
 
 
 def _add_step(request: Request) -> str:
     done = todos.add_todo(
         request.here, _of(request, "text"), _priority(request), None, _of(request, "because")
     )
-    return f"{'Added' if done.status == 'added' else 'Is there already'}: {_said(done.item.text)}"
+    return f"{'Added' if done.status == 'added' else 'Already there'}: {_said(done.item.text)}"
 
 
 def _change_step(request: Request) -> str:
@@ -136,7 +136,9 @@ def _promote(request: Request) -> str:
 def _mute(request: Request) -> str:
     days = _of(request, "days")
     if days and not (days.isdecimal() and 0 < int(days) < 10_000):
-        raise UsageError(f"{days[:40]!r} is no number of days", fix="Write a whole number, or leave it out")
+        raise UsageError(
+            f"{days[:40]!r} is not a number of days", fix="Write a whole number, or leave it out"
+        )
     (one,) = lessons.mute(request.here, request.project, [_of(request, "name")], int(days) if days else None)
     return f"{one.lesson.name} is muted {f'for {days} days' if days else 'until you unmute it'}"
 
@@ -183,7 +185,7 @@ def _share(request: Request) -> str:
 def _take_back(request: Request) -> str:
     number = _of(request, "n")
     if not number.isdecimal() or len(number) > 9:
-        raise UsageError(f"{number[:40]!r} is no change", fix="Choose one of the list")
+        raise UsageError(f"{number[:40]!r} is not a change", fix="Choose one of the list")
     done = undo(request.here, request.project, _of(request, "file") or None, to=int(number))
     return f"{done[0].file} is as it was after change {number}" if done else "It holds that already"
 
@@ -209,10 +211,10 @@ ACTIONS: Mapping[str, Callable[[Request], str]] = {
     "rule-change": _reword,
     "rule-promote": _promote,
     "rule-mute": _mute,
-    "rule-reject": _lesson(lessons.reject, "is rejected and will not come back"),
+    "rule-reject": _lesson(lessons.reject, "was rejected and will not come back"),
     "rule-unmute": _lesson(lessons.unmute, "counts again"),
     "rule-share": _share,
-    "rule-unshare": _lesson(lesson_sharing.unshare, "is out of the repository; commit its removal"),
+    "rule-unshare": _lesson(lesson_sharing.unshare, "was removed from the repository; commit the removal"),
     "restore": _take_back,
 }
 
@@ -246,7 +248,7 @@ NEW: Mapping[str, tuple[str, str, str, Sequence[FormField]]] = {  # title, actio
         "New decision",
         "decide",
         "Decide",
-        (FormField(name="text", label="What is decided", rows=2), _WHY),
+        (FormField(name="text", label="The decision", rows=2), _WHY),
     ),
     "fact": (
         "New fact",
@@ -280,7 +282,7 @@ NEW: Mapping[str, tuple[str, str, str, Sequence[FormField]]] = {  # title, actio
             FormField(name="name", label="Name", hint="Letters, digits and dashes"),
             FormField(name="rules", label="Rules, one on each line", rows=3),
             FormField(name="description", label="What they are about"),
-            FormField(name="fingerprint", label="Files that they depend on", hint="With blanks between them"),
+            FormField(name="fingerprint", label="Files they depend on", hint="Separated by spaces"),
         ),
     ),
 }

@@ -197,7 +197,7 @@ def handoff(request: Request) -> Changed:
 
 def clear_handoff(request: Request) -> Changed:
     branch = branch_of(request.project.root)
-    return change(request, "The handoff is gone", lambda: take_back(request.project, branch))
+    return change(request, "The handoff was removed", lambda: take_back(request.project, branch))
 
 
 SCREEN = Screen(

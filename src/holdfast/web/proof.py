@@ -83,7 +83,7 @@ def verdict(report: BacktestReport) -> str:
     """What the comparison says, in a sentence that a newcomer understands; careful where the intervals meet."""
     memory, other = report.memory, report.shuffled
     if not memory.lines:
-        return "Memory would have said nothing here, so there is nothing to judge."
+        return "Memory would have shown nothing here, so there is nothing to judge."
     own, chance = (
         wilson(memory.used / memory.lines, memory.lines),
         (other.used / other.lines if other.lines else 0.0),

@@ -30,14 +30,14 @@ TIMEOUTS = {
 MATCHERS = {"PreToolUse": "Bash|request_user_input"}
 KEYS = ("mcp_servers", SERVER)
 TRUST = (
-    "Codex runs only hooks that you trust: start codex, which asks about new ones (later: /hooks). "
-    "Until then ours do nothing, and codex exec does not say so."
+    "Codex runs only hooks you trust: start codex, which asks about new ones (later: /hooks). "
+    "Until then our hooks do nothing, and codex exec does not say so."
 )
 REQUIRED = (
     "{}: required = true keeps Codex from starting should holdfast's Python ever be gone. "
     "Take that line out, unless you want our tools in the first request of codex exec."
 )
-TRUSTED_PROJECT = "Codex reads .codex in a project that you trust: start codex here once and say yes."
+TRUSTED_PROJECT = "Codex reads .codex only in projects you trust: start codex here once and say yes."
 
 
 class Codex(HookHost):
@@ -103,7 +103,7 @@ class Codex(HookHost):
         path = self._tool_path(where, scope)
         self.refuse(where, scope, path)
         if leads_elsewhere(where, path, scope):
-            raise _error(path, "is a link, and what a repository links to is not followed")
+            raise _error(path, "is a link, and links in a repository are not followed")
         data = where.read(path)
         text = _text(path, data or b"")
         before, wanted = _parsed(path, text), self.server(where)
@@ -121,7 +121,7 @@ class Codex(HookHost):
                     return _change(path, data, added)
             except tomllib.TOMLDecodeError:
                 continue
-        problem = "mcp_servers is written in a way that no table can be added to"
+        problem = "mcp_servers is written in a form that cannot be extended"
         raise _error(path, problem, fix=f"Write it as [{'.'.join(KEYS[:1])}.NAME] tables, or --no-mcp")
 
 

@@ -24,9 +24,7 @@ TIMEOUTS = {
     "sessionEnd": 10,
 }
 SETTINGS, SERVERS = ".github/copilot/settings.local.json", ".github/mcp.json"
-TRUSTED = (
-    "Copilot reads a repository's hooks in a folder that you trust: start copilot here once and say yes."
-)
+TRUSTED = "Copilot reads a repository's hooks only in folders you trust: start copilot here once and say yes."
 
 
 class Copilot(HookHost):

@@ -232,7 +232,7 @@ class CheckpointReading(ReadAnew):
         if importer is None:
             if head.strip():
                 self.warnings.append(
-                    Warned(found.place, 1, "unknown", "no importer recognises this transcript")
+                    Warned(found.place, 1, "unknown", "no reader recognises this transcript")
                 )
             return
         for glance in importer.sessions(path, head):

@@ -140,14 +140,14 @@ def _switched_on(settings: dict[str, Any]) -> tuple[str, ...]:
     """What to change where all hooks are switched off, or only some servers may run."""
     needs = []
     if _at(settings, "hooksConfig", "enabled") is False:
-        needs.append("Hooks are switched off in your settings: take out hooksConfig.enabled.")
+        needs.append("Hooks are switched off in your settings: remove hooksConfig.enabled.")
     if settings.get("disableAllHooks") is True:
-        needs.append("Hooks are switched off in your settings: take out disableAllHooks.")
+        needs.append("Hooks are switched off in your settings: remove disableAllHooks.")
     allowed, excluded = _at(settings, "mcp", "allowed"), _at(settings, "mcp", "excluded")
     if isinstance(allowed, list) and SERVER not in allowed:
         needs.append(f"Only some servers are allowed in your settings: add {SERVER} to mcp.allowed.")
     if isinstance(excluded, list) and SERVER in excluded:
-        needs.append(f"Our tools are excluded in your settings: take {SERVER} out of mcp.excluded.")
+        needs.append(f"Our tools are excluded in your settings: remove {SERVER} from mcp.excluded.")
     return tuple(needs)
 
 

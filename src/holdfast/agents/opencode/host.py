@@ -23,8 +23,8 @@ PLUGIN = Path(__file__).absolute().parents[2] / "hosts" / "opencode_plugin.js"
 OURS = lazy_regex(r"holdfast/+hosts/+opencode_plugin\.js$")
 TOOLS = ("mcp", SERVER)
 FETCHES = (
-    "At its next start OpenCode fetches @opencode-ai/plugin from the npm registry, once, as it does for any plugin. "
-    "Without a way there each start waits a minute and a half for it."
+    "At its next start OpenCode downloads @opencode-ai/plugin from the npm registry, once, as for any plugin. "
+    "Without access to the registry, each start waits about 90 seconds."
 )
 # OpenCode writes this into a file that has it not, which then could not be undone to the byte.
 EMPTY = '{\n  "$schema": "https://opencode.ai/config.json"\n}\n'
