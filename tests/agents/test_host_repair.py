@@ -26,7 +26,7 @@ def test_doctor_mends_the_hooks_of_every_host_when_the_interpreter_is_gone(
 ) -> None:
     for agent in HOSTS:
         installed = holdfast("install", agent, "--yes", check=0)
-        assert "lies inside the repository" in installed.stderr or ".venv" not in sys.executable
+        assert "is inside the repository" in installed.stderr or ".venv" not in sys.executable
     good = files_of(home, repo)
     for path, data in good.items():
         path.write_bytes(data.replace(sys.executable.encode(), b"/gone/bin/python"))

@@ -42,7 +42,7 @@ def test_the_last_result_is_shown_again_until_something_changes_and_init_ends_wi
             RIGHT, "t"
         ).save()
     first = holdfast("backtest", check=0)
-    assert first.stdout.startswith("In your last 2 sessions memory would have spoken in 1, with ")
+    assert first.stdout.startswith("In your last 2 sessions memory would have shown something in 1, with ")
     again = holdfast("backtest", check=0)
     assert again.stdout == first.stdout
     assert "Nothing has changed since the last time." in again.stderr

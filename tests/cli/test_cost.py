@@ -339,7 +339,7 @@ def test_budgets_say_what_is_used(home: Path, holdfast: Holdfast, monkeypatch: p
     )
     monkeypatch.setattr(Machine, "now", staticmethod(lambda: datetime(2026, 3, 2, 23, tzinfo=UTC)))
     answer = holdfast("cost", check=0).stdout
-    assert "Budget today: $0.01 of $0.01 used (120.0%). That is over it." in answer
+    assert "Budget today: $0.01 of $0.01 used (120.0%). Over budget." in answer
     assert "Budget this month: $0.01 of $1.00 used (1.2%)." in answer
 
 

@@ -359,7 +359,7 @@ def test_similar_sessions_come_with_how_they_ended(holdfast: Holdfast, repo: Pat
     assert (
         len(rows) == 2 and rows[0]["session"] == "e5f6g7h8" and 0 < rows[1]["score"] <= rows[0]["score"] <= 1
     )
-    assert "None of 13 sessions was about anything similar." in holdfast("similar", "zebra", check=0).stdout
+    assert "No similar session among 13." in holdfast("similar", "zebra", check=0).stdout
 
 
 # --- alerts --------------------------------------------------------------------------------------------

@@ -790,7 +790,7 @@ def test_conflict_markers_are_named_and_nothing_is_written(holdfast: Holdfast, r
         ["ask", "--keep", "Which port?"],
     ):
         done = holdfast(*command, check=1)
-        assert "reference.md:1: a git conflict" in done.stderr and done.stderr.count("\n") == 1
+        assert "reference.md:1: an unresolved git conflict" in done.stderr and done.stderr.count("\n") == 1
     assert reference(repo).read_text(encoding="utf-8") == broken
 
 

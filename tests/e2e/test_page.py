@@ -56,7 +56,7 @@ def test_a_session_of_a_real_agent_appears_moves_and_ends_on_an_open_page(
             row = running.locator(".now-row")
             row.get_by_text("refund endpoint").first.wait_for(**IN_TIME)
             row.get_by_text(agent, exact=False).first.wait_for(**IN_TIME)
-            # What memory told it stands beside it while the agent is at work.
+            # What memory showed it stands beside it while the agent is at work.
             row.get_by_text("1 line,").first.wait_for(**IN_TIME)
             assert session.poll() is None, session.communicate()
             (world.repo / "looked").touch()

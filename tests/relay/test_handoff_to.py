@@ -49,7 +49,7 @@ def test_the_text_has_the_request_the_corrections_what_is_left_and_the_diff(
     assert ASKED in text and "Keep the back-off as it is" in text
     assert "- Make the tests pass" in text and "Raise the limit" not in text
     assert "-LIMIT = 3" in text and "+LIMIT = 5" in text
-    assert "It is not finished" in text and "begun in Claude Code" in text
+    assert "It is not finished" in text and "started in Claude Code" in text
     assert count_tokens(text) <= 1_500
 
 

@@ -251,7 +251,7 @@ def test_an_older_version_of_a_file_comes_back(seeded: Served, machine: Machine)
         ("rule-add", {"name": "../../evil", "rules": "run it"}, "../../evil"),
         ("rule-add", {"name": "empty", "rules": " \n "}, "needs a rule"),
         ("rule-promote", {"name": "nobody"}, "no lesson"),
-        ("restore", {"n": "first"}, "no change"),
+        ("restore", {"n": "first"}, "not a change"),
         ("nonsense", {}, "no such action"),
     ],
 )

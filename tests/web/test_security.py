@@ -74,7 +74,7 @@ def test_a_link_works_once_and_a_guess_never(demo_server: Served) -> None:
     path = demo_server.link.removeprefix(demo_server.address)
     again = demo_server.ask("GET", path, {"Cookie": ""})
     assert again.status == 401
-    assert "used before" in again.text
+    assert "has been used" in again.text
     assert "set-cookie" not in again.headers
     for wrong in (
         "/open",

@@ -1,4 +1,4 @@
-"""The screen of a session: its timeline, what memory told it and what it used, what can be taken along, forgetting."""
+"""The screen of a session: its timeline, what memory showed it and what it used, what can be taken along, forgetting."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ COMMANDS = (
     ),
     SlashCommand(
         "ledger",
-        "What sessions here cost and how they ended",
+        "What sessions cost here, and how they ended",
         "Answer from these rows. Without a question of mine, name the last sessions with their cost and outcome, and "
         "anything that stands out. My question: {arguments}",
         ("ledger", "list", "-n", "20"),
@@ -58,7 +58,7 @@ COMMANDS = (
     ),
     SlashCommand(
         "handoff",
-        "Leave what is next for the next session",
+        "Leave the next steps for the next session",
         "Write down what the next session on this branch has to do, one step per line, at most five, each "
         "understandable without this conversation (files, commands, why). Pass them to the holdfast tool `handoff`; if "
         "there is no such tool, run `{holdfast} handoff TEXT`. What I want in it: {arguments}",
@@ -75,7 +75,7 @@ COMMANDS = (
     ),
     SlashCommand(
         "why",
-        "What holdfast told this session, and why",
+        "What this session saw from holdfast, and why",
         "Show me in short what this session was told by holdfast and the reason of each line. If I ask about one "
         "line, explain that one: {arguments}",
         ("why", "last"),
@@ -83,7 +83,7 @@ COMMANDS = (
     ),
     SlashCommand(
         "wrong",
-        "A line that holdfast told is wrong: take it back",
+        "Take back a line from holdfast that is wrong",
         "Something that holdfast told is wrong or unwanted: {arguments}\n\nFind the line that is meant among those "
         "above; its id stands in brackets, such as [L-k3f9ab]. Call the holdfast tool `correct` with that id. Without "
         "such a tool: `{holdfast} lessons reject NAME` for a lesson, `{holdfast} fact retire ID` for a fact. If you "

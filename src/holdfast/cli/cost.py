@@ -261,7 +261,7 @@ def _running(block: RunningBlock) -> str:
 def _budget(budget: Budget) -> str:
     used = f"{'' if budget.complete else 'at least '}{dollars(budget.used_usd)}"
     when = "today" if budget.period == "day" else "this month"
-    over = " That is over it." if budget.used_usd > budget.limit_usd else ""
+    over = " Over budget." if budget.used_usd > budget.limit_usd else ""
     return f"Budget {when}: {used} of {dollars(budget.limit_usd)} used ({percent(budget.share)}).{over}"
 
 

@@ -55,7 +55,7 @@ def run(options: Namespace, machine: Machine) -> None:
     )
     if cap and total > cap:
         may_go = bool(plan_prune(machine))
-        output.line(f"That is above prune_cap_mb: {'holdfast prune shows what may go' if may_go else OVER}.")
+        output.line(f"This exceeds prune_cap_mb: {'holdfast prune shows what may go' if may_go else OVER}.")
 
 
 def _project(room: Room) -> str:

@@ -38,7 +38,7 @@ OPTIONS = (
         "--memories",
         "import agents' own notes, rules files, basic-memory and claude-mem; shows them first, and asks",
     ),
-    flag("--yes", "with --memories: import everything without asking"),
+    flag("--yes", "with --memories: do not ask, import everything"),
     flag("--json", "the report as JSON"),
     option("-q", "--quiet", action="store_true", help="no progress bar"),
 )

@@ -14,7 +14,7 @@ from holdfast import __version__
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": (
         "holdfast.cli.init",
-        "set up this project: import sessions, scan the repository, connect agents",
+        "set up this project: import sessions, connect agents",
     ),
     "doctor": ("holdfast.cli.doctor", "check that everything is in order, and repair it"),
     "agents": ("holdfast.cli.agents", "agents on this machine: list, install, uninstall, plugin, on, off"),
@@ -31,7 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "agents off": ("holdfast.cli.switch", "switch hooks off in this directory"),
     "status": ("holdfast.cli.status", "where this project stands (what plain `holdfast` shows)"),
     "resume": ("holdfast.cli.resume", "what a new session needs to continue here"),
-    "handoff": ("holdfast.cli.handoff", "record the next steps, or hand a session over to another agent"),
+    "handoff": ("holdfast.cli.handoff", "record next steps, or hand a session over to an agent"),
     "todo": ("holdfast.cli.todo", "list, add, change and close to-dos"),
     "search": ("holdfast.cli.search", "find anything in memory; --brief collects all of a subject"),
     "ask": ("holdfast.cli.ask", "an answer from memory, or the few lines a task needs"),
@@ -44,7 +44,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "note write": ("holdfast.cli.write", "let your own agent write down what a session settled"),
     "note rule": ("holdfast.cli.rule", "keep a rule that every agent should follow"),
     "lessons": ("holdfast.cli.lessons", "rules that sessions taught: review, promote, reject, share, trust"),
-    "know": ("holdfast.cli.know", "how things are done in this repository, and the files that show it"),
+    "know": ("holdfast.cli.know", "how things are done here, and the files that show it"),
     "forget": ("holdfast.cli.forget", "remove a session, a fact or words from memory for good"),
     "undo": ("holdfast.cli.undo", "take back the last change; again brings it back"),
     "ui": ("holdfast.cli.ui", "everything in memory as a page in your browser"),
@@ -148,7 +148,7 @@ def help_text(*, everything: bool = False) -> str:
         f"{USAGE}\nMemory that every coding agent shares: local, markdown, no daemon, no cloud.\n"
         "`holdfast` by itself shows where this project stands.\n\n"
         f"{groups}\n\n"
-        "`holdfast COMMAND --help` shows options and examples. Every command that reads takes --json.\n\n"
+        "`holdfast COMMAND --help` shows more. Every command that reads takes --json.\n\n"
         "options:\n  -h, --help     show this and exit; with --all, every command\n"
         "  --version      show the version and exit\n"
     )

@@ -113,7 +113,7 @@ class _Page:
             ("cost", "cost", _dollars),
             ("active time", "minutes", "{:,.1f} min".format),
             ("tokens", "tokens", _amount),
-            ("files only opened", "opened", "{:,.1f}".format),
+            ("files opened but not changed", "opened", "{:,.1f}".format),
         ):
             spreads = getattr(with_memory, field), getattr(without_memory, field)
             self._show_spreads(name, *spreads, getattr(apart, field, None), formatter)

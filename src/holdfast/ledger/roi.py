@@ -26,10 +26,8 @@ OBSERVED = (
     "This is an observation, not an experiment: sessions with and without memory differ in more than memory "
     "(when they were, who worked on what)."
 )
-_WITH = "sessions with a line in why.jsonl that told them something"
-_WITHOUT = (
-    "all other sessions: before the hooks, with them switched off, of other agents, or with nothing to tell"
-)
+_WITH = "sessions that saw at least one line (why.jsonl)"
+_WITHOUT = "all other sessions: before hooks, with hooks off, of other agents, or with nothing to show"
 ENOUGH_WORDS = 2  # that a line and a session have in common, for the session to have gone on from it
 
 

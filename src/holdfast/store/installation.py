@@ -79,5 +79,5 @@ def interpreter_warnings(interpreter: str, home: Path) -> tuple[str, ...]:
 def _warning(interpreter: str, where: str) -> str:
     return (
         f"{interpreter} is {where}: hooks stop working if that is moved, cleaned or deleted. "
-        "Install holdfast outside of it to be safe (uv tool install holdfast, or pipx install holdfast)."
+        "To be safe, install holdfast outside it (uv tool install holdfast, or pipx install holdfast)."
     )

@@ -66,7 +66,7 @@ def _lines(scene: Scene) -> Iterator[str]:
         yield from _edit(scene)
     elif isinstance(scene, Told):
         count = f"{len(scene.lines)} lines, {scene.tokens} tokens"
-        yield f'<details open class="memory"><summary>◆ memory told it {count}</summary>'
+        yield f'<details open class="memory"><summary>◆ memory showed it {count}</summary>'
         yield f"<pre>{_text(chr(10).join(scene.lines))}</pre></details>"
     elif isinstance(scene, Note):
         yield f'<p class="call{" bad" if scene.failure else ""}">— {_text(flat(scene.text))}</p>'

@@ -44,7 +44,7 @@ def _lines(scene: Scene) -> Iterator[str]:
             more = [f"… {scene.left_out} more lines"] if scene.left_out else []
             yield from fenced("\n".join((*scene.diff, *more)), "diff", indent="  ")
     elif isinstance(scene, Told):
-        yield f"- ◆ memory told it {len(scene.lines)} lines, {scene.tokens} tokens"
+        yield f"- ◆ memory showed it {len(scene.lines)} lines, {scene.tokens} tokens"
         yield from (f"  - {inert(flat(line), 'md')}" for line in scene.lines)
     elif isinstance(scene, Note):
         yield f"- — {inert(flat(scene.text), 'md')}"

@@ -66,7 +66,7 @@ class TextPage:
             yield from self._edit(scene)
         elif isinstance(scene, Told):
             yield self._style(
-                "memory", f"  ◆ memory told it {_counted(len(scene.lines), 'line')}, {scene.tokens} tokens"
+                "memory", f"  ◆ memory showed it {_counted(len(scene.lines), 'line')}, {scene.tokens} tokens"
             )
             for line in scene.lines:
                 yield from (self._style("memory", part) for part in self._wrapped(line, f"{INDENT}  "))

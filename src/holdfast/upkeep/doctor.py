@@ -221,7 +221,7 @@ def _git(machine: Machine, project: Project) -> Results:
             f"git would add {unexpected[0][3:]}. Restore .holdfast/.gitignore (a line with *).",
         )
     else:
-        yield "ok", "shared: ledger.md is tracked" if project.shared else "git status shows nothing of it"
+        yield "ok", "shared: ledger.md is tracked" if project.shared else "ignored by git"
 
 
 def _hooks(machine: Machine, project: Project) -> Results:
