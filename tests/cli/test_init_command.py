@@ -46,7 +46,7 @@ def test_one_command_reads_looks_wires_and_shows_what_the_next_session_is_told(
     assert sessions[1:4] == ["10", "(10", "new,"]
     assert "The next session here will see:" in done.stdout
     assert "uninstall --all" in done.stdout
-    assert "In your last 10 sessions memory would have spoken in " in done.stdout
+    assert "In your last 10 sessions memory would have shown something in " in done.stdout
     payload = {"session_id": "s-1", "cwd": str(worked_with), "source": "startup", "transcript_path": ""}
     told = run_hook("SessionStart", json.dumps(payload).encode(), cwd=worked_with).context
     (_, *lines, _) = told.splitlines()
