@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from msgspec.structs import replace
 
 from holdfast.core.errors import HoldfastError, UsageError
@@ -57,7 +55,7 @@ OPTIONS = (
         type=at_least_one,
         default=_STEP_S,
         metavar="SECONDS",
-        help="how often --watch checks (default: 5)",
+        help="how often --watch checks (default: 5); a server tells at once",
     ),
     flag("--quiet", "print nothing unless something is wrong"),
     flag("--yes", "do not ask"),
@@ -225,23 +223,28 @@ def as_json(result: SyncResult) -> dict[str, object]:
 
 
 def _watch(options: Namespace, machine: Machine, project: Project, name: str) -> int:
-    """Looks every few seconds; a target that is away is said once, and tried again."""
+    """Syncs whenever a server says that somebody has published, or something changes here; other targets are looked
+    at every few seconds. A target that is away is said once, and tried again."""
+    from holdfast.sync.arrivals import waiting
+
     trouble = ""
     output.note(f"Syncing with {name} until Ctrl+C.")
     try:
-        while True:
-            try:
-                result = with_index(machine, project, service.sync(machine, project, name))
-                if result.sent or result.received or result.refused:
-                    _show(options, machine, project, result)
-                trouble = ""
-            except UsageError:
-                raise
-            except HoldfastError as error:
-                if error.line() != trouble:
-                    output.warn(error.line())
-                trouble = error.line()
-            time.sleep(options.every)
+        with waiting(project, name, options.every) as changes:
+            while True:
+                try:
+                    changes.listen()
+                    result = with_index(machine, project, service.sync(machine, project, name))
+                    if result.sent or result.received or result.refused:
+                        _show(options, machine, project, result)
+                    trouble = ""
+                except UsageError:
+                    raise
+                except HoldfastError as error:
+                    if error.line() != trouble:
+                        output.warn(error.line())
+                    trouble = error.line()
+                changes.wait()
     except KeyboardInterrupt:
         return 0
 

@@ -7,13 +7,13 @@ ever. What there is is asked as a whole, and the state is made of the same rows.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from holdfast.core.errors import UsageError
 from holdfast.postgres.address import parse_address
-from holdfast.postgres.connection import ServerError, connected
-from holdfast.postgres.migrations import require_schema
+from holdfast.postgres.connection import ServerError, connected, explaining
+from holdfast.postgres.migrations import SEARCH, require_schema
 from holdfast.sync.transport import LARGEST_PACK, SyncError, name_of
 
 if TYPE_CHECKING:
@@ -104,3 +104,49 @@ class Postgres:
                 where=self.shown,
                 fix="Ask an owner to add you: holdfast team server member",
             )
+
+
+class Listener:
+    """Hears that somebody has published in a project. Use it as a context manager, in one thread."""
+
+    def __init__(self, address: str, project: str) -> None:
+        self._address, self._project = parse_address(address), project
+        self._stack = ExitStack()
+        self._session: Session
+        self._channel = ""
+
+    def __enter__(self) -> Listener:
+        self._session = self._stack.enter_context(connected(self._address))
+        try:
+            require_schema(self._session, self._address.shown, SEARCH)
+            self._listen()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def heard(self, seconds: float) -> bool:
+        """Waits for at most so many seconds. Who was let out since gets a ServerError."""
+        with explaining(self._address.shown):
+            told = any(True for _ in self._session.notifies(timeout=seconds, stop_after=1))
+            if told:
+                self._listen()  # whoever is let out knew the old channel
+        return told
+
+    def _listen(self) -> None:
+        query = "SELECT channel FROM holdfast.project WHERE id = %s"
+        rows = self._session.execute(query, [self._project]).fetchall()
+        channel = str(rows[0][0]) if rows else ""
+        if not channel.isidentifier():
+            raise ServerError(
+                f"you are no member of project {self._project} here",
+                where=self._address.shown,
+                fix="Ask an owner to add you: holdfast team server member",
+            )
+        if channel != self._channel:
+            self._session.execute("UNLISTEN *")
+            self._session.execute(f"LISTEN {channel}".encode())
+            self._channel = channel

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -81,7 +82,9 @@ class SyncRun:
         target: Target,
         *,
         dry_run: bool = False,
+        receive_only: bool = False,
     ) -> None:
+        self.receive_only = receive_only
         self.machine, self.project, self.transport = machine, project, transport
         self.settings, self.name, self.target, self.dry_run = settings, name, target, dry_run
         self.keys = Keys(machine)
@@ -94,11 +97,11 @@ class SyncRun:
             journal.transaction(keep=False) if self.dry_run else nullcontext(),
         ):
             state = self.transport.state()
-            fingerprint = self._fingerprint()
+            fingerprint = memory_stamp(self.project.memory)
             is_same = bool(state) and state == journal.note(f"state {self.name}")
             self._take_over(journal)
             is_unchanged = fingerprint == journal.note("memory")
-            if is_same and is_unchanged and not self._pending(journal):
+            if is_same and (self.receive_only or (is_unchanged and not self._pending(journal))):
                 return self._result(journal, began)
             packs = {} if is_same else self.transport.packs()
             known = journal.packs(self.name)
@@ -124,8 +127,8 @@ class SyncRun:
             with self._locally(journal):
                 problems, changed = self._merge(journal)
             with self._transaction(journal):
-                outgoing = self._outgoing(journal)
-                if not self.dry_run:
+                outgoing = _Outgoing("") if self.receive_only else self._outgoing(journal)
+                if not (self.dry_run or self.receive_only):
                     self._publish(journal, outgoing)
             if not self.dry_run:
                 with journal.transaction():
@@ -183,18 +186,6 @@ class SyncRun:
             **values,  # type: ignore[arg-type]
         )
 
-    def _fingerprint(self) -> str:
-        """What changes whenever a file of the memory does."""
-        stamps = [self.keys.author]
-        for name in (*canonical_files(self.project.memory).files, "capture.db-wal", "sync.json"):
-            try:
-                stat = (self.project.memory / name).stat()
-            except OSError:
-                continue
-            if not name.startswith("history/"):
-                stamps.append(f"{name} {stat.st_size} {stat.st_mtime_ns}")
-        return blake2b("\n".join(stamps).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
-
     def _pending(self, journal: SyncJournal) -> bool:
         return bool(journal.stale()) or any(self._goes_out(row) for row in journal.unsent(self.name))
 
@@ -222,7 +213,7 @@ class SyncRun:
 
     def _admit(self, journal: SyncJournal) -> list[str]:
         """Makes those members who answered an invitation of this machine."""
-        if self.settings.team is None or self.dry_run:
+        if self.settings.team is None or self.dry_run or self.receive_only:
             return []
         return team_items.admit(self.machine, self.project, journal, self.keys, self.settings)
 
@@ -248,7 +239,7 @@ class SyncRun:
         return problems, changed
 
     def _collect(self, journal: SyncJournal, author: Author) -> list[str]:
-        fingerprint, problems = self._fingerprint(), []
+        fingerprint, problems = memory_stamp(self.project.memory), []
         if fingerprint != journal.note("memory") or self.settings.team is not None:
             if not self.target.team_only:
                 problems = Collector(self.machine, self.project, journal, author).run().problems
@@ -372,6 +363,19 @@ class SyncRun:
             row = PackRow(outgoing.place, name, len(data), "own")
             journal.put_pack(self.name, row, outgoing.contents[name])
         journal.set_note(f"readers {self.name}", outgoing.readers)
+
+
+def memory_stamp(memory: Path) -> str:
+    """What changes whenever a file of the memory does."""
+    stamps = []
+    for name in (*canonical_files(memory).files, "capture.db-wal", "sync.json"):
+        try:
+            stat = (memory / name).stat()
+        except OSError:
+            continue
+        if not name.startswith("history/"):
+            stamps.append(f"{name} {stat.st_size} {stat.st_mtime_ns}")
+    return blake2b("\n".join(stamps).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
 class _Outgoing:

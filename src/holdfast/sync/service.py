@@ -150,6 +150,14 @@ def sync(
     return SyncRun(machine, project, transport, settings, name, target, dry_run=dry_run).run()
 
 
+def receive(machine: Machine, project: Project, name: str) -> SyncResult:
+    """Takes in what others have published at a target that a person has agreed to, and sends nothing."""
+    settings = read_settings(project)
+    transport = open_transport(machine, project, name, settings.project)
+    target = settings.targets[name]
+    return SyncRun(machine, project, transport, settings, name, target, receive_only=True).run()
+
+
 # --- reading what is known ---------------------------------------------------------------------------------
 
 

@@ -69,7 +69,7 @@ class App:
         self.gate = gate
         self._active = active  # called at each request that passed the gate
         self._readings = Readings(machine)
-        self.live = Live(self._readings, list(projects))
+        self.live = Live(self._readings, list(projects), machine)
         self._static = static_files()
         self._renderer = Renderer(self, self._static)
         self.routes = Routes()

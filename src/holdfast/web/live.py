@@ -9,11 +9,17 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from threading import Event, Lock, Thread
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from holdfast.store.machine import Machine
+from holdfast.store.sync_journal import NAME as JOURNAL
 from holdfast.web.contract import ALL, Opened
 from holdfast.web.readings import TOPICS, Readings, Stamp
+
+if TYPE_CHECKING:
+    from holdfast.sync.arrivals import Arrivals
 
 QUICK_S, SLOW_S = 0.4, 2.0  # between two looks
 BUSY_S = 60.0  # how long after a change it looks often
@@ -32,8 +38,10 @@ class _Stream(Struct, eq=False):
 
 
 class Live:
-    def __init__(self, readings: Readings, projects: list[Opened]) -> None:
+    def __init__(self, readings: Readings, projects: list[Opened], machine: Machine) -> None:
         self._readings, self._projects = readings, projects
+        self._machine = machine
+        self._arrivals: Arrivals | None = None
         self._streams: set[_Stream] = set()
         self._lock = Lock()
         self._thread: Thread | None = None
@@ -90,14 +98,25 @@ class Live:
                 slugs = {stream.slug for stream in self._streams}
                 if not slugs or self._ended.is_set():
                     self._thread = None
+                    self._hear([])
                     return
-            for opened in self._projects:
-                if ALL not in slugs and opened.slug not in slugs:
-                    continue
+            looked_at = [opened for opened in self._projects if ALL in slugs or opened.slug in slugs]
+            self._hear(looked_at)
+            for opened in looked_at:
                 if topics := self._changes(opened, known):
                     changed_at = time.monotonic()
                     self._tell(opened.slug, topics)
             self._ended.wait(QUICK_S if time.monotonic() - changed_at < BUSY_S else SLOW_S)
+
+    def _hear(self, looked_at: list[Opened]) -> None:
+        """What others of a team publish on a server arrives while a page is open, if the memory was ever synced."""
+        synced = [opened.project for opened in looked_at if (opened.project.memory / JOURNAL).exists()]
+        if self._arrivals is None and synced:
+            from holdfast.sync.arrivals import Arrivals
+
+            self._arrivals = Arrivals(self._machine)
+        if self._arrivals is not None:
+            self._arrivals.keep(synced)
 
     def _changes(self, opened: Opened, known: dict[tuple[str, str], Stamp]) -> set[str]:
         """The topics that differ from the last look. What hooks wrote may be the first of a new session."""
