@@ -291,8 +291,13 @@ def _lines(number: int, source: Source) -> Iterator[tuple[object, ...]]:
             statement.worth,
             text,
             count_tokens(text),
-            " ".join(dict.fromkeys((*_words(text), *_NUMBER.findall(text)))),
+            line_words(text),
         )
+
+
+def line_words(text: str) -> str:
+    """The words and numbers of a line, by which the hook finds it."""
+    return " ".join(dict.fromkeys((*_words(text), *_NUMBER.findall(text))))
 
 
 def told_text(statement: Statement, source: Source) -> str:

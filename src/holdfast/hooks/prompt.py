@@ -138,16 +138,25 @@ def _statements(
         return [], ""
     import time
 
-    from holdfast.hooks.telling import FLOOR, LATER_FLOOR, Telling, opened
+    from holdfast.hooks.telling import FLOOR, LATER_FLOOR, Telling, TellingLine, noted_by_hand, opened
 
     told = opened(memory)
     if told is None:
         return [], ""
     try:
-        telling = Telling(told, text, branch, project, time.time() if as_of is None else as_of)
+        now = time.time() if as_of is None else as_of
+        noted: list[TellingLine] = []
+        if rows := noted_by_hand(told):
+            from holdfast.hooks import by_hand  # few memories have such decisions
+
+            floor = by_hand.LATER_FLOOR if prompted else by_hand.FLOOR
+            noted = by_hand.lines_by_hand(told, rows, text, budget, heard, project, now, floor)
+        budget -= sum(count_tokens(line.text) for line in noted)
+        heard = {*heard, *(id for line in noted for id in line.ids)}
+        telling = Telling(told, text, branch, project, now)
         floor = LATER_FLOOR if prompted else FLOOR
-        lines, nothing = telling.told(budget, heard, MOST_LINES, floor)
-        return [(line.text, line.reason) for line in lines], nothing
+        lines, nothing = telling.told(budget, heard, MOST_LINES - len(noted), floor)
+        return [(line.text, line.reason) for line in (*noted, *lines)], nothing
     finally:
         told.close()
 

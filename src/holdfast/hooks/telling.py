@@ -96,6 +96,18 @@ def opened(memory: str) -> sqlite3.Connection | None:
     return db
 
 
+def noted_by_hand(db: sqlite3.Connection) -> list[Row]:
+    """What was decided without a chat: in the register ("decided …"), or shared by others ("note …")."""
+    rows: list[Row] = []
+    for origin in ("decided", "note"):
+        rows += db.execute(
+            "SELECT line.id, line.text, line.words, source.at, source.who, source.project FROM source "
+            "JOIN line ON line.source = source.number WHERE source.id > ? AND source.id < ? AND line.status = 'agreed'",
+            (f"{origin} ", f"{origin}!"),
+        ).fetchall()
+    return rows
+
+
 class Telling:
     """One prompt, asked of one memory."""
 
