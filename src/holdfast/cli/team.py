@@ -63,6 +63,15 @@ VERBS = {
     "items": Verb("what the team shares", (_JSON,)),
     "trust": Verb("let your agents see what a member shares", (_WHO, _YES, _JSON)),
     "distrust": Verb("stop showing your agents what a member shares", (_WHO, _JSON)),
+    "doctor": Verb(
+        "check the team's PostgreSQL server: versions, policies, members, slow queries",
+        (
+            option(
+                "address", nargs="?", default="", metavar="ADDRESS", help="a server; else the one synced with"
+            ),
+            _JSON,
+        ),
+    ),
 }
 OPTIONS = (_JSON,)
 
@@ -251,6 +260,13 @@ def run_distrust(options: Namespace, machine: Machine) -> None:
         {"distrusted": done.author, "name": done.name},
         f"Agents here see nothing of {_shown(done.name)}.",
     )
+
+
+def run_doctor(options: Namespace, machine: Machine) -> int:
+    from holdfast.cli.team_server import check
+    from holdfast.sync.team_index import the_server
+
+    return check(options, options.address or the_server(machine.project())[0])
 
 
 def _view(machine: Machine, project: Project) -> TeamView:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from holdfast.core.errors import UsageError
-from holdfast.postgres import administration
+from holdfast.postgres import administration, health
 from holdfast.postgres.address import FORM, parse_address
 from holdfast.sync import team_index
 from holdfast.sync.settings import identity_of, project_id, read_settings
@@ -167,22 +167,33 @@ def _index_off(options: Namespace, machine: Machine, *, is_owner: bool) -> None:
 
 
 def run_check(options: Namespace, machine: Machine) -> int:
-    report = administration.check(parse_address(options.address))
+    return check(options, options.address)
+
+
+def check(options: Namespace, address: str) -> int:
+    report = health.check(parse_address(address))
     output.answer(options, report, lambda: _show(report))
     return 1 if report.problems else 0
 
 
-def _show(report: administration.ServerReport) -> None:
+def _show(report: health.ServerReport) -> None:
     how = "with TLS" if report.is_encrypted else "on this machine, without TLS"
+    replica = ", a read replica" if report.is_replica else ""
     output.line(
-        f"{report.address}: PostgreSQL {report.server}, pgvector {report.extension or 'missing'}, {how}"
+        f"{report.address}: PostgreSQL {report.server}, pgvector {report.extension or 'missing'}, {how}{replica}"
     )
-    output.line(f"schema {report.schema} of {report.newest}; you are {report.login}")
+    all_of_it = ", whom no policy binds" if report.passes_policies else ""
+    output.line(f"schema {report.schema} of {report.newest}; you are {report.login}{all_of_it}")
     output.line(f"{plural(len(report.members), 'member')} of projects that you see")
     for project, login, role in report.members:
-        output.item(f"{project}  {login}  {role}")
+        searched = ", searchable on the server" if project in report.searchable else ""
+        output.item(f"{project}{searched}  {login}  {role}")
+    for seconds, query in report.slow:
+        output.item(f"slow, {seconds:g} s: {query}")
     for problem in report.problems:
         output.line(problem)
+    if not report.problems:
+        output.line("Nothing is wrong.")
 
 
 def _project(machine: Machine) -> str:

@@ -1,4 +1,4 @@
-"""What administrators and owners do on the team's server: set it up, let people in, check it."""
+"""What administrators and owners do on the team's server: set it up, let people in, make a project searchable."""
 
 from __future__ import annotations
 
@@ -9,28 +9,13 @@ from msgspec import Struct
 from holdfast.core.errors import UsageError
 from holdfast.postgres.address import Address
 from holdfast.postgres.connection import ServerError, connected
-from holdfast.postgres.migrations import SEARCH, migrate, newest_number, require_schema
+from holdfast.postgres.migrations import SEARCH, migrate, require_schema
 
 if TYPE_CHECKING:
     from holdfast.postgres.connection import Session
 
 ROLES = ("owner", "member", "reader", "none")
-_GUARDED = ("author", "member", "pack", "project", "statement")
 _LONGEST_LOGIN = 63
-
-
-class ServerReport(Struct, frozen=True, kw_only=True):
-    """`problems` are sentences; `members` are those of the projects that one may see."""
-
-    address: str
-    server: str
-    extension: str
-    schema: int
-    newest: int
-    login: str
-    is_encrypted: bool
-    members: list[tuple[str, str, str]]
-    problems: list[str]
 
 
 def set_up(address: Address, *, dry_run: bool = False) -> list[str]:
@@ -90,72 +75,6 @@ def set_search(address: Address, project: str, *, on: bool) -> None:
     with connected(address) as session:
         require_schema(session, address.shown, SEARCH)
         session.execute("SELECT holdfast.set_indexed(%s, %s)", [project, on])
-
-
-def check(address: Address) -> ServerReport:
-    """How the server is set up, and what is not as it should be."""
-    with connected(address) as session:
-        extension = _one(session, "SELECT extversion FROM pg_extension WHERE extname = 'vector'")
-        schema = _one(session, "SELECT max(number) FROM holdfast.migration")
-        login = _one(session, "SELECT session_user")
-        encrypted = _one(session, "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
-        rows = session.execute("SELECT project, login, role FROM holdfast.member ORDER BY 1, 3, 2").fetchall()
-        number = schema if isinstance(schema, int) else 0
-        return ServerReport(
-            address=address.shown,
-            server=session.info.parameter_status("server_version") or "",
-            extension=str(extension or ""),
-            schema=number,
-            newest=newest_number(),
-            login=str(login),
-            is_encrypted=bool(encrypted),
-            members=[(str(project), str(name), str(role)) for project, name, role in rows],
-            problems=[*_schema_problems(number, extension), *_access_problems(session)],
-        )
-
-
-def _schema_problems(schema: int, extension: object) -> list[str]:
-    problems = []
-    if schema < newest_number():
-        problems.append(f"The schema is {schema}, and this holdfast has {newest_number()}: run setup.")
-    if not extension:
-        problems.append("The extension vector is missing: run setup.")
-    return problems
-
-
-def _access_problems(session: Session) -> list[str]:
-    """What would let somebody see more than the policies say."""
-    problems = []
-    guarded = session.execute(
-        "SELECT relname, relrowsecurity FROM pg_class "
-        "WHERE relnamespace = 'holdfast'::regnamespace AND relname = ANY (%s)",
-        [list(_GUARDED)],
-    ).fetchall()
-    problems += [f"Row-level security is off for {name}." for name, is_on in guarded if not is_on]
-    past = session.execute(
-        "SELECT rolname FROM pg_roles WHERE rolcanlogin AND (rolsuper OR rolbypassrls) "
-        "AND pg_has_role(oid, 'holdfast_member', 'MEMBER') AND NOT rolsuper"
-    ).fetchall()
-    problems += [f"The login {name} passes by every policy (BYPASSRLS)." for (name,) in past]
-    partitions = session.execute(
-        "SELECT c.relname FROM pg_class c JOIN pg_inherits i ON i.inhrelid = c.oid "
-        "WHERE c.relnamespace = 'holdfast'::regnamespace AND has_table_privilege('holdfast_member', c.oid, 'SELECT')"
-    ).fetchall()
-    problems += [
-        f"Members may read the partition {name} itself, past the policies." for (name,) in partitions
-    ]
-    dead = session.execute(
-        "SELECT DISTINCT login FROM holdfast.member WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = login)"
-    ).fetchall()
-    problems += [
-        f"The member {name} has no login: a new one of that name would get its access." for (name,) in dead
-    ]
-    return problems
-
-
-def _one(session: Session, query: str) -> object:
-    rows = session.execute(query.encode()).fetchall()
-    return rows[0][0] if rows else None
 
 
 def _require_login(session: Session, login: str) -> None:
