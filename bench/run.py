@@ -21,6 +21,7 @@ BENCHES: dict[str, str | Bench] = {
     "memory": "bench.reading:bench_memory",  # first: its figure is the largest child so far
     "help": "bench.commands:bench_help",
     "resume": "bench.commands:bench_resume",
+    "everyday": "bench.commands:bench_everyday",
     "context": "bench.commands:bench_context",
     "show": "bench.commands:bench_show",
     "reading": "bench.reading:bench_reading",

@@ -11,7 +11,6 @@ from holdfast.core.errors import UsageError
 from holdfast.flows.notes import by_id, given_text, memory_here, memory_to_change, optional_text, this_second
 from holdfast.flows.questions import DECISION_LISTING, read_questions
 from holdfast.flows.questions import LISTING as QUESTIONS
-from holdfast.flows.remember import rewrite_current
 from holdfast.memory.decisions import edit_passages
 from holdfast.memory.read import ProjectMemory
 from holdfast.memory.reference import Reference
@@ -81,6 +80,8 @@ def close_question(machine: Machine, wanted: str) -> Question:
         store.change_questions(
             lambda known: (closed if one.id == question.id else one for one in known), CLOSE
         )
+        from holdfast.flows.remember import rewrite_current
+
         rewrite_current(store, {}, now, CLOSE)
     return closed
 

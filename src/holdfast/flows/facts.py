@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.briefing.meaning import Meanings
-from holdfast.core.bounded_process import run_bounded
 from holdfast.core.errors import NotFound, UsageError
 from holdfast.core.patterns import lazy_regex
 from holdfast.flows.notes import by_id, given_text, memory_here, memory_to_change, optional_text, this_second
@@ -254,6 +253,8 @@ def obstacle(fact: Fact, *, named: bool) -> FactCheck | None:
 
 def verify(machine: Machine, fact: Fact, timeout: float) -> FactCheck:
     """Run the fact's command in the project and compare. The caller has asked for consent."""
+    from holdfast.core.bounded_process import run_bounded
+
     ran = run_bounded(fact.command, machine.project().root, machine.env, timeout)
     clean = gate(machine, machine.project())
     output = clean(_ESCAPES.sub("", ran.output.decode("utf-8", "replace")))

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from holdfast.briefing.meaning import Meanings
 from holdfast.briefing.replaced import replaced_passages
-from holdfast.briefing.search import search
 from holdfast.core.likeness import Likeness, asks_for, compare
 from holdfast.flows.notes import (
     LONGEST,
@@ -23,7 +22,6 @@ from holdfast.flows.notes import (
     speaker,
     this_second,
 )
-from holdfast.flows.remember import rewrite_current
 from holdfast.memory.decisions import is_passage, shown_text
 from holdfast.memory.merge import Contradiction, contradicting, doubt_question, find, is_doubt_about
 from holdfast.memory.paraphrase import Answers, answering, reply
@@ -145,6 +143,8 @@ def _offered(said: Statement) -> Statement:
 
 def _near(machine: Machine, store: MemoryStore, memory: ProjectMemory, asked: str) -> tuple[Statement, ...]:
     """Search results for the question above the floor: answered questions, decisions, facts and agreed passages."""
+    from holdfast.briefing.search import search
+
     hits = search(
         machine,
         store.project,
@@ -198,6 +198,8 @@ def _keep_open(machine: Machine, asked: str) -> Reply:
 
 def _show_open(machine: Machine, store: MemoryStore, reason: str) -> None:
     """current.md lists open questions: update it now, without waiting for the next capture."""
+    from holdfast.flows.remember import rewrite_current
+
     rewrite_current(store, {}, this_second(machine), reason)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from secrets import token_hex
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -120,7 +119,7 @@ def _make_key(project: Project) -> None:
         if not (files.read(path) or b"").strip():
             files.discard([path])
             with files.explained(path, "write"), files.open_new(path, 0o600) as file:
-                file.write(f"{token_hex(32)}\n".encode())
+                file.write(f"{os.urandom(32).hex()}\n".encode())
                 files.finish(file)
 
 
