@@ -79,7 +79,7 @@ def test_the_question_says_what_becomes_readable_and_for_whom(team: Team) -> Non
     team.settle()
     asked = ana("team", "server", "index", team.address(ana), "on", check=None)
     said = " ".join((asked.stdout + asked.stderr).split())
-    assert asked.returncode != 0 and "Say --yes to agree" in said
+    assert asked.returncode != 0 and "--yes" in said
     for words in (
         "1 statement now and what you share later", "ana (owner), ben (member)", "whoever administers the server",
         "backups, replicas or disks", "Each other member is asked",

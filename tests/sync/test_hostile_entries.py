@@ -136,8 +136,8 @@ def test_an_entry_that_was_forgotten_and_is_sent_again_is_refused(
     machines.settle(ana, ben)
     assert items(ben) == set()
     mallory.put(kept)
-    assert refused(ben) == ["it was taken back or forgotten, and somebody sent it again"]
-    assert refused(ana) == ["it was taken back or forgotten, and somebody sent it again"]
+    assert refused(ben) == ["it was withdrawn or forgotten, and sent again"]
+    assert refused(ana) == ["it was withdrawn or forgotten, and sent again"]
     machines.settle(ana, ben)
     for person in (ana, ben):
         assert items(person) == set()
