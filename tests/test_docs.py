@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import importlib
 import os
 import re
 import subprocess
@@ -10,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.cli.main import COMMANDS, resolve, subcommands
 from holdfast.ledger.markdown import COLUMNS
+from holdfast.terminal.run import parser_for
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -20,6 +24,7 @@ PAGES = [
     ROOT / "SECURITY.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
+PAGES_FOR_USERS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 NOT_RUN = re.compile(r"(?:make|pip|pipx|uv|python3? -m (?:pip|venv)|git clone)\b")
 
 
@@ -65,11 +70,45 @@ def test_links_lead_to_files_that_exist(page: Path) -> None:
     assert [link for link in links if "://" not in link and not (page.parent / link).exists()] == []
 
 
+def quoted_commands(markdown: str) -> set[str]:
+    """What a page says to run: `holdfast …` in its console blocks and its inline code."""
+    inline = re.findall(r"`(holdfast [^`\n]+)`", re.sub(r"(?s)^```.*?^```", "", markdown, flags=re.MULTILINE))
+    shown = [command for command in commands_of(markdown) if command.startswith("holdfast ")]
+    return {re.sub(r"\s+(?:#|[|<>&;]).*", "", command) for command in [*inline, *shown]}
+
+
+def options_of(parser: argparse.ArgumentParser) -> set[str]:
+    found = set(parser._option_string_actions)
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            found |= {name for below in action.choices.values() for name in options_of(below)}
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES_FOR_USERS, ids=lambda page: page.name)
+def test_commands_and_options_that_a_page_names_exist(page: Path) -> None:
+    wrong = []
+    for command in sorted(quoted_commands(page.read_text(encoding="utf-8"))):
+        if not (called := command.replace("\\|", "|").split()[1:]) or called[0] in ("COMMAND", "--version", "--help"):
+            continue
+        name, words = resolve(called)
+        if name not in COMMANDS:
+            wrong.append(command)
+            continue
+        module, about = COMMANDS[name]
+        known = options_of(parser_for(name, importlib.import_module(module), about, subcommands(name)))
+        options = [
+            word.strip("[]\"'.,").partition("=")[0] for word in words if word.startswith(("--", "[--"))
+        ]
+        wrong += [command for option in options if len(option) > 2 and option not in known]
+    assert wrong == []
+
+
 @pytest.mark.promise("U4")
 def test_the_pages_for_users_are_short_enough_to_be_read() -> None:
     """What contributors and the curious need lies in folders of its own. A cell's border is no word."""
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
-    words = {page.name: len(re.findall(r"\S*\w\S*", page.read_text(encoding="utf-8"))) for page in pages}
+    texts = {page.name: page.read_text(encoding="utf-8") for page in PAGES_FOR_USERS}
+    words = {name: len(re.findall(r"\S*\w\S*", text)) for name, text in texts.items()}
     assert sum(words.values()) <= 25_000, sorted(words.items(), key=lambda item: -item[1])
 
 
