@@ -89,7 +89,11 @@ def options_of(parser: argparse.ArgumentParser) -> set[str]:
 def test_commands_and_options_that_a_page_names_exist(page: Path) -> None:
     wrong = []
     for command in sorted(quoted_commands(page.read_text(encoding="utf-8"))):
-        if not (called := command.replace("\\|", "|").split()[1:]) or called[0] in ("COMMAND", "--version", "--help"):
+        if not (called := command.replace("\\|", "|").split()[1:]) or called[0] in (
+            "COMMAND",
+            "--version",
+            "--help",
+        ):
             continue
         name, words = resolve(called)
         if name not in COMMANDS:

@@ -172,7 +172,7 @@ def test_a_rule_with_hidden_text_or_a_secret_is_refused_or_cleaned(holdfast: Hol
         (["add", "--file", "nosuch.md"], 1, "no such file"),
         (["mute", "testing", "--days", "0"], 2, ""),
         (["trust", "--yes"], 0, ""),
-        (["trust", "--all", "x1"], 2, "at once"),
+        (["trust", "--all", "x1"], 2, "combined with names"),
         (["share", "testing", "nosuch"], 1, "no lesson"),
     ],
 )
@@ -246,7 +246,7 @@ def test_all_of_several_names_or_none(holdfast: Holdfast, bench: Bench) -> None:
 
 def test_listing_starts_the_clock_and_json_does_not(holdfast: Holdfast, bench: Bench) -> None:
     assert all(one["active_at"] is None for one in holdfast("lessons", "--json", check=0).json())
-    assert "2 lessons to look at" in holdfast("lessons", check=0).stderr
+    assert "2 lessons to review" in holdfast("lessons", check=0).stderr
     assert all(one["active_at"] for one in holdfast("lessons", "--json", check=0).json())
 
 
@@ -440,7 +440,7 @@ def test_review_takes_one_key_for_each_candidate(
 @pytest.mark.promise("U8")
 def test_review_without_a_terminal_says_what_to_do_instead(holdfast: Holdfast, bench: Bench) -> None:
     done = holdfast("lessons", "review", check=2)
-    assert "no terminal" in done.stderr and "lessons promote NAME" in done.stderr
+    assert "needs a terminal" in done.stderr and "lessons promote NAME" in done.stderr
     assert [one["name"] for one in holdfast("lessons", "review", "--json", check=0).json()] == [
         "suite",
         "testing",

@@ -130,7 +130,7 @@ def test_sessions_that_were_told_something_are_set_apart_from_the_others(
     assert 0 < found["injected"]["share"]["value"] < 0.1 and found["injected"]["share"]["n"] == 6
     assert (found["continued"]["value"], found["continued"]["n"]) == (6, 6)
     assert "This is an observation, not an experiment" in found["notes"][0]
-    assert any("1 session told something and not captured yet" in note for note in found["notes"])
+    assert any("1 session saw memory, not captured yet" in note for note in found["notes"])
     text = holdfast("roi", check=0).stdout
     assert "6 of 6" in text and "an observation, not an experiment" in text
 

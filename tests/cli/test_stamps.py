@@ -300,7 +300,7 @@ def test_a_cell_that_is_no_stamp_costs_no_row_and_is_reported(ada: Person) -> No
     stamp = ada.row()["clock"]
     path.write_text(path.read_text(encoding="utf-8").replace(stamp, "yesterday"), encoding="utf-8")
     assert ada.row()["outcome"] == "done"
-    assert f"the Clock cell of session {SESSION} is no stamp" in ada("doctor", check=1).stdout
+    assert f"the Clock cell of session {SESSION} is not a stamp" in ada("doctor", check=1).stdout
 
 
 def test_a_clock_that_ran_ahead_is_reported_and_put_back_on_request(ada: Person) -> None:

@@ -316,7 +316,7 @@ def test_sharing_says_so_when_git_refuses_and_takes_back_only_its_own(holdfast: 
 def test_the_home_directory_is_no_project(holdfast: Holdfast, home: Path) -> None:
     subprocess.run(["git", "init", "--quiet", str(home)], check=True)
     done = holdfast("ledger", "add", "--session", "x", cwd=home, check=1)
-    assert "own store" in done.stderr
+    assert "own folder" in done.stderr
 
 
 @pytest.mark.promise("C2")

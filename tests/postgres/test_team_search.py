@@ -60,7 +60,7 @@ def test_nothing_lies_there_in_clear_text_until_an_owner_and_the_member_chose_it
     team.settle()
     packs = repr(team.server.sql("SELECT data FROM holdfast.pack"))
     assert team.stored() == "[]" and FIVE not in packs and BOX not in packs
-    assert "nobody has made this project searchable" in ben.refused("search", "--team", "export")
+    assert "this project has not been made searchable" in ben.refused("search", "--team", "export")
     assert "Ask one: ana" in ben.refused("team", "server", "index", team.address(ben), "on", "--yes")
     team.index(ana, "on", "--yes")
     team.settle()
@@ -81,7 +81,7 @@ def test_the_question_says_what_becomes_readable_and_for_whom(team: Team) -> Non
     said = " ".join((asked.stdout + asked.stderr).split())
     assert asked.returncode != 0 and "--yes" in said
     for words in (
-        "1 statement now and what you share later", "ana (owner), ben (member)", "whoever administers the server",
+        "1 statement now and what you share later", "ana (owner), ben (member)", "by its administrators",
         "backups, replicas or disks", "Each other member is asked",
     ):  # fmt: skip
         assert words in said
@@ -119,7 +119,7 @@ def test_who_is_let_out_searches_nothing_more(team: Team) -> None:
     team.index(ana, "on", "--yes")
     assert team.found(ben, "export attempts")
     ana("team", "server", "member", team.address(ana), "ben", "none")
-    assert "nobody has made this project searchable" in ben.refused("search", "--team", "export attempts")
+    assert "this project has not been made searchable" in ben.refused("search", "--team", "export attempts")
     assert FIVE in ben("search", "export attempts").stdout, "what was fetched before stays"
 
 

@@ -198,7 +198,7 @@ def test_what_a_reader_shares_is_refused(machines: Machines) -> None:
     ana, ben = machines.team("Ana", "Ben", roles={"Ben": "reader"})
     assert names(ana)["Ben"] == "reader"
     chosen = ben.decide(FIVE)
-    assert "only read" in ben.refused("team", "share", chosen)
+    assert "read access" in ben.refused("team", "share", chosen)
     ana("team", "share", ana.decide("Prices are integers in cents"))
     machines.settle(ana, ben)
     assert set(shared(ben)) == {"Prices are integers in cents"}

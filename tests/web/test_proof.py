@@ -36,7 +36,7 @@ def test_the_last_backtest_is_shown_with_its_sentence_its_rivals_and_each_sessio
     assert report["sentence"] in " ".join(text.split())
     assert (
         "a list of the latest commands and files" in text
-        and "the same lines, each told to another session" in text
+        and "the same lines, each given to another session" in text
     )
     folds = page.locator("#each details")
     assert folds.count() == report["sessions"]

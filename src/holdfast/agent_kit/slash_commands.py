@@ -76,7 +76,7 @@ COMMANDS = (
     SlashCommand(
         "why",
         "What this session saw from holdfast, and why",
-        "Show me in short what this session was told by holdfast and the reason of each line. If I ask about one "
+        "Show me in short what holdfast put into this session, and the reason for each line. If I ask about one "
         "line, explain that one: {arguments}",
         ("why", "last"),
         "[line]",
@@ -84,7 +84,7 @@ COMMANDS = (
     SlashCommand(
         "wrong",
         "Take back a line from holdfast that is wrong",
-        "Something that holdfast told is wrong or unwanted: {arguments}\n\nFind the line that is meant among those "
+        "Something holdfast showed is wrong or unwanted: {arguments}\n\nFind the line that is meant among those "
         "above; its id stands in brackets, such as [L-k3f9ab]. Call the holdfast tool `correct` with that id. Without "
         "such a tool: `{holdfast} lessons reject NAME` for a lesson, `{holdfast} fact retire ID` for a fact. If you "
         "cannot tell which line is meant, ask me.",

@@ -95,7 +95,7 @@ def _sessions(tested: Sequence[TestedSession]) -> Iterator[str]:
             for line in one.lines
         )
         needs = "".join(
-            f"<li>{'told' if need.told else 'not told'}: {need.kind} {_text(need.what)}</li>"
+            f"<li>{'shown' if need.told else 'not shown'}: {need.kind} {_text(need.what)}</li>"
             for need in one.needs
         )
         known = f"<p>Known before and needed:</p><ul>{needs}</ul>" if needs else ""

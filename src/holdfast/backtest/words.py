@@ -99,7 +99,7 @@ def sides(report: BacktestReport) -> list[tuple[str, Tally]]:
     if report.control_sessions:
         of = f"{report.control_of}, {counted(report.control_sessions, 'session')}"
         named.append((f"another project's memory ({of})", report.control))
-    named.append(("the same lines, each told to another session", report.shuffled))
+    named.append(("the same lines, each given to another session", report.shuffled))
     named.append((f"a list of the latest commands and files, {BUDGET} tokens", report.rival))
     return named
 

@@ -246,4 +246,4 @@ def _show_needs(needs: Sequence[Any]) -> None:
     output.section("Known before and needed")
     for need in needs:
         cost = f" ({need.calls} calls, {need.tokens} tokens)" if need.calls else ""
-        output.item(f"{'told' if need.told else 'not told'}: {need.kind} {need.what}{cost}")
+        output.item(f"{'shown' if need.told else 'not shown'}: {need.kind} {need.what}{cost}")

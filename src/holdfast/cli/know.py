@@ -124,7 +124,7 @@ def _show(known: Knowledge) -> None:
         output.line("No files here to learn from.")
         return
     counts = [
-        f"{counted(looked.listed, 'file')} listed by {looked.listed_by or 'nobody'}",
+        f"{counted(looked.listed, 'file')} listed by {looked.listed_by or 'holdfast'}",
         f"{counted(looked.read, 'source')} read",
         counted(looked.commits, "commit"),
         *looked.notes,

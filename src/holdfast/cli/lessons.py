@@ -99,7 +99,7 @@ VERBS = {
         (
             _NAMES,
             flag("--undo", "remove them from the repository again"),
-            flag("--replace", "replace somebody else's lesson of the same name"),
+            flag("--replace", "replace another person's lesson of the same name"),
             _JSON,
         ),
     ),
@@ -245,7 +245,7 @@ def _advise(seen: Sequence[LessonStatus]) -> None:
             output.note(f"{plural(number, 'lesson')} {advice}")
     for status in seen:
         if pays(status.payback) is False:
-            usage = f"told {output.counted(status.payback.injected, 'time')}, used {status.payback.used}"
+            usage = f"shown {output.counted(status.payback.injected, 'time')}, used {status.payback.used}"
             output.note(
                 f"{status.lesson.name} is not worth its tokens ({usage}): holdfast lessons rm {status.lesson.name}"
             )

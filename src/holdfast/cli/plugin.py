@@ -45,7 +45,7 @@ def run(options: Namespace, machine: Machine) -> None:
 
 
 def _tell(made: Made) -> None:
-    state = "made" if made.new else "made anew" if made.changed else "up to date"
+    state = "made" if made.new else "updated" if made.changed else "up to date"
     output.line(f"The plugin for {made.title} is {state}: {output.place(made.folder)}")
     if made.changed and not made.new and made.update:
         output.lines("Update it in the agent:", f"  {made.update}")

@@ -209,7 +209,7 @@ class _Page:
             self._figure(name, _value(figure.value, _bytes) or figure.note, figure.n, noun, figure.formula)
         for name, figure, noun in (
             ("read : kept", found.ratio, "files"),
-            ("read : told", found.told_ratio, "sessions"),
+            ("read : shown", found.told_ratio, "sessions"),
         ):
             value = _value(figure.value, _times) or figure.note
             self._figure(name, value, figure.n if figure.value is not None else 0, noun, figure.formula)

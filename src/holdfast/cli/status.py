@@ -88,7 +88,7 @@ def _show(status: Status, conflicts: int) -> None:
     lessons = plural(status.candidates, "proposed lesson")
     transcripts = f"{plural(status.waiting, 'transcript')} to read"
     how = "import" if status.sessions else "init (import only reads them)"
-    whose = "shared in git" if status.shared else "yours alone"
+    whose = "shared in git" if status.shared else "private"
     for wanted, line in (
         (counts, f"  open     {', '.join(counts)}"),
         (conflicts, f"  sync     {plural(conflicts, 'conflict')} to settle: holdfast sync --conflicts"),

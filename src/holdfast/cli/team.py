@@ -207,7 +207,7 @@ def _choose(options: Namespace, machine: Machine, *, share: bool) -> None:
     chosen = service.choose(machine, project, options.ids, share=share)
     ids = ", ".join(item.id for item in chosen)
     readers = ", ".join(_shown(member.name) for member in view.members if member.author != view.own)
-    shared = f"will be shared with the next sync; readable by {readers or 'nobody yet'}"
+    shared = f"will be shared with the next sync; readable by {readers or 'no one yet'}"
     after = shared if share else "will be private after the next sync"
     output.answer(
         options, {"shared" if share else "private": [item.id for item in chosen]}, f"{ids}: {after}."

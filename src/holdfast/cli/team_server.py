@@ -141,7 +141,7 @@ def _consent(access: administration.SearchAccess, own: int, *, is_first: bool) -
         f"{plural(own, 'statement')} now and what you share later: the text, its reason, what was turned down, the "
         "command that showed it, its date, and your key's fingerprint. Nothing else goes there.",
         f"Readable by every login with a role in this project, now {readers}, whether its holder is in the team or "
-        "not; by whoever administers the server; and by whoever gets its backups, replicas or disks.",
+        "not; by its administrators; and by anyone who gets its backups, replicas or disks.",
         *(
             [
                 "You decide this for the project. Each other member is asked before anything of theirs goes there."

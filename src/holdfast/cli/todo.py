@@ -57,8 +57,8 @@ VERBS = {
             _JSON,
         ),
     ),
-    "done": Verb("take to-dos out that are done", (_IDS, _JSON)),
-    "drop": Verb("take to-dos out that nobody will do", (_IDS, _JSON)),
+    "done": Verb("close to-dos that are done", (_IDS, _JSON)),
+    "drop": Verb("drop to-dos that will not be done", (_IDS, _JSON)),
 }
 
 

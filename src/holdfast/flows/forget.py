@@ -113,7 +113,7 @@ def resolve(project: Project, sessions: Sequence[str], ids: Sequence[str], texts
         raise NotFound(
             "memory has nothing about this project",
             where=str(project.root),
-            fix="holdfast import reads it in",
+            fix="Run holdfast import first",
         )
     if not (sessions or ids):
         return Wanted(texts=tuple(dict.fromkeys(texts)))

@@ -48,7 +48,7 @@ def share(machine: Machine, project: Project, names: Sequence[str], *, instead: 
         is_ours = shared is None or (grant is not None and grant.by == "share")
         if shared is not None and not is_ours and not instead and shared.lesson.rules != one.lesson.rules:
             raise UsageError(
-                f"somebody else's lesson {name!r} is shared here",
+                f"someone else has shared a lesson {name!r} here",
                 fix=f"See holdfast lessons trust {name}. Add --replace to overwrite it with yours",
             )
         changes.lessons["shared", name] = _for_others(machine, one.lesson)

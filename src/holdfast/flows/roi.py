@@ -275,7 +275,7 @@ def _notes(sessions: Sequence[SessionFacts], told: Sequence[ToldFacts], unmeasur
     recorded = {session.session for session in sessions}
     if waiting := sum(facts.session not in recorded for facts in told):
         notes.append(
-            f"{_count(waiting, 'session')} told something and not captured yet: in the injected tokens only."
+            f"{_count(waiting, 'session')} saw memory, not captured yet: counted in injected tokens only."
         )
     if unknown := sum(session.told is None for session in sessions):
         notes.append(

@@ -71,7 +71,7 @@ _METRICS: tuple[tuple[str, str, str, Callable[[LedgerEntry], float | int | None]
     (
         "holdfast_sessions_of_unknown_cost",
         "counter",
-        "Sessions whose cost nobody knows",
+        "Sessions of unknown cost",
         lambda entry: int(entry.cost_usd is None),
     ),
     ("holdfast_seconds", "counter", "Seconds of work", lambda entry: entry.duration_s),

@@ -208,8 +208,8 @@ def continued(evidence: RoiEvidence) -> Figure:
         value=went_on if began else None,
         n=len(began),
         formula="sessions whose goal, tasks or files share a path, or two keywords, with a `Next`, `To do` or `Open` "
-        "line they were told at their start / captured sessions that were told such a line",
-        note="" if began else "no captured session was told at its start what to go on with",
+        "line they saw at their start / captured sessions that saw such a line",
+        note="" if began else "no captured session saw at its start what to continue with",
     )
 
 
@@ -365,15 +365,15 @@ def _injected(evidence: RoiEvidence) -> Injected:
     ]
     return Injected(
         tokens=Figure(value=sum(tokens), n=len(tokens), formula="sum of the tokens in why.jsonl; n sessions"),
-        per_session=spread(tokens, "tokens in why.jsonl for each session that was told something"),
+        per_session=spread(tokens, "tokens in why.jsonl for each session that saw memory"),
         share=Figure(
             value=sum(injected_tokens for injected_tokens, _ in measured) / sum(read for _, read in measured)
             if measured
             else None,
             n=len(measured),
             formula="injected tokens / tokens that the model read for the first time (input + cache writes), "
-            "over sessions told something whose tokens are recorded",
-            note="" if measured else "no session that was told something has recorded its tokens",
+            "over sessions that saw memory and whose tokens are recorded",
+            note="" if measured else "no session that saw memory has recorded its tokens",
         ),
     )
 
@@ -396,7 +396,7 @@ def _compression(evidence: RoiEvidence) -> Compression:
         told=Figure(
             value=typical if told.n else None,
             n=told.n,
-            formula="median bytes that a session was told, of those told something",
+            formula="median bytes a session saw, of those that saw memory",
             note="" if told.n else "no session has seen anything yet",
         ),
         ratio=ratio(
@@ -406,7 +406,7 @@ def _compression(evidence: RoiEvidence) -> Compression:
             read,
             typical,
             told.n,
-            "transcript bytes / bytes that a session is told (median)",
+            "transcript bytes / bytes a session sees (median)",
             "no session has seen anything yet",
         ),
     )

@@ -142,7 +142,7 @@ TOOLS = (
         Question,
         True,
     ),
-    Tool("handoff", "What is next here, told first to the next session on this branch.", Handoff, True),
+    Tool("handoff", "What is next here; the next session on this branch sees it first.", Handoff, True),
     Tool("correct", "Take back a line of memory that is wrong, unwanted or done.", Correct, True),
     Tool(
         "recommend",

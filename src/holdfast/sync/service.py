@@ -437,9 +437,7 @@ def find_member(roster: Roster, wanted: str) -> Member:
         or (len(plain) >= 4 and member.author.startswith(plain))
     ]
     if len(close) != 1:
-        what = (
-            f"{wanted!r} fits {len(close)} members" if close else f"nobody in the team is called {wanted!r}"
-        )
+        what = f"{wanted!r} fits {len(close)} members" if close else f"no member is called {wanted!r}"
         raise NotFound(what, fix="holdfast team members shows names and keys")
     return close[0]
 

@@ -164,7 +164,7 @@ def search(
     with _opened(address, settings) as index:
         if not index.is_on():
             raise UsageError(
-                "nobody has made this project searchable on the server",
+                "this project has not been made searchable on the server",
                 where=parse_address(address).shown,
                 fix="An owner decides that: holdfast team server index; without --team it searches what is here",
             )

@@ -49,7 +49,7 @@ def loose_home(home: Path) -> tuple[str, str] | None:
         return None
     mode, fix = f"{stat.S_IMODE(found.st_mode):04o}", f"Run: chmod 700 {home}"
     if found.st_mode & _OTHERS_WRITE:
-        return "problem", f"{home} has mode {mode}: others can change what your agents are told. {fix}"
+        return "problem", f"{home} has mode {mode}: others can change what your agents see. {fix}"
     return "note", f"{home} has mode {mode}: others on this machine can read it. {fix}"
 
 

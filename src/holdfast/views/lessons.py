@@ -141,7 +141,7 @@ def show(one: LessonStatus) -> None:
         output.aside(sessions, indent=2)
     payback = one.payback
     if payback.injected:
-        cost = f"told {counted(payback.injected, 'time')}, {counted(payback.tokens, 'token')}"
+        cost = f"shown {counted(payback.injected, 'time')}, {counted(payback.tokens, 'token')}"
         output.aside(f"{cost}; used {payback.used}, contradicted {payback.contradicted}", indent=2)
     if one.place == "candidates" and one.state == "active":
         output.aside("became active by itself; promote keeps it, reject removes it", indent=2)
