@@ -46,6 +46,7 @@ MAY_WRITE = {
     "flows/hosts.py": "uninstalling removes files that are ours alone",
     "flows/plugins.py": "a plugin's folder is made as a whole",
     "flows/transplant.py": "a memory takes the place of another",
+    "upkeep/own_folder.py": "removes folders of ours that are empty, after the last purge",
     "flows/union.py": "files of an archive that are not here yet",
     "hooks/trace.py": "hooks cannot load the store",
     "ledger/column_store.py": "DuckDB's private folder: what it spills, and a file on its way to the store",

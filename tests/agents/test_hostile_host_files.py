@@ -63,7 +63,7 @@ def test_a_folder_that_a_repository_links_elsewhere_is_not_followed(
     elsewhere.mkdir()
     (repo / folders.get(agent, f".{agent}")).symlink_to(elsewhere)
     done = holdfast("install", agent, "--scope", "project", "--yes", check=1)
-    assert "is not followed" in done.stderr
+    assert "are not followed" in done.stderr
     assert not list(elsewhere.iterdir())
     holdfast("uninstall", agent, "--yes", check=0)
 

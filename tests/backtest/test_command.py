@@ -60,7 +60,7 @@ def test_one_session_is_shown_as_it_would_have_been(repo: Path, home: Path, hold
             RIGHT, "t"
         ).save()
     shown = holdfast("backtest", "--session", "2", check=0).stdout
-    assert "At the command" in shown and "used: " in shown and "told: remedy" in shown
+    assert "At the command" in shown and "used: " in shown and "shown: remedy" in shown
     assert holdfast("backtest", "--session", "00000002", check=0).stdout == shown
     value = holdfast("backtest", "--session", "last", "--json", check=0).json()
     assert (value["number"], value["past"]) == (2, 1)

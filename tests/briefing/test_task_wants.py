@@ -64,7 +64,7 @@ def test_a_budget_that_is_too_small_says_so_and_a_wrong_one_is_refused(
 ) -> None:
     asked = ("recall", "call the partner API of the invoice export", "--budget")
     told = holdfast(*asked, "5", check=0)
-    assert not told.stdout and "5 tokens are too few" in told.stderr and "the shortest line" in told.stderr
+    assert not told.stdout and "5 tokens are not enough" in told.stderr and "the shortest line" in told.stderr
     assert "--budget cannot be negative" in holdfast(*asked, "-3", check=2).stderr
     assert holdfast(*asked, "5", "--json", check=0).json()["lines"] == []
 

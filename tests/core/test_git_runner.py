@@ -195,6 +195,7 @@ STARTS = {
     "core/bounded_process.py": "what a person configured, or a fact's command after a yes",
     "flows/lesson_sharing.py": "the person's editor",
     "terminal/pager.py": "the person's pager",
+    "cli/handoff.py": "the client that a session is handed to, in the place of this process",
 }
 _STARTING = {"run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput"}
 _OF_OS = {"system", "popen", "posix_spawn", "posix_spawnp", "execv", "execvp", "execve", "execvpe", "spawnv"}

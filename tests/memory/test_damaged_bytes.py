@@ -80,7 +80,7 @@ def test_an_archive_with_such_a_byte_is_restored(
 
 
 def test_a_line_with_such_a_byte_is_no_value() -> None:
-    with pytest.raises(ValueError, match="no UTF-8"):
+    with pytest.raises(ValueError, match="not UTF-8"):
         line_grammar.DECISION.parse(sections.decode_text(b"Round in " + BAD))
 
 

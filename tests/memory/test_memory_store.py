@@ -328,7 +328,7 @@ def test_conflict_markers_stop_the_write_and_nothing_is_lost(store: MemoryStore)
     torn = store.current_file.read_bytes() + b"<<<<<<< HEAD\na\n=======\nb\n>>>>>>> x\n"
     store.current_file.write_bytes(torn)
     for act in (store.current, lambda: store.change_current(step("two"))):
-        with pytest.raises(StoreError, match=r"current\.md:\d+: a git conflict"):
+        with pytest.raises(StoreError, match=r"current\.md:\d+: an unresolved git conflict"):
             act()
     assert store.current_file.read_bytes() == torn
 

@@ -143,7 +143,7 @@ def _parse(name: str, data: bytes, where: str) -> LessonFile:
             file = parse_lesson(text, name)
             problem = _why_refused(file.lesson)
     except UnicodeDecodeError as error:
-        problem, line = "bytes that are no UTF-8", data.count(b"\n", 0, error.start) + 1
+        problem, line = "bytes that are not UTF-8", data.count(b"\n", 0, error.start) + 1
     except LessonError as error:
         problem, line = error.problem, error.line
     if problem:
