@@ -296,8 +296,19 @@ def test_every_example_of_a_help_runs(built: World, name: str) -> None:
     for number, line in enumerate(line for line in examples_of(name) if line not in left):
         if number == 0 or name not in IN_A_ROW:
             built.again()
+        if name == "note write":
+            _with_a_writer(built)
         wrong += filter(None, [wrong_with(line, *ran(built, line))])
     assert wrong == []
+
+
+def _with_a_writer(world: World) -> None:
+    """A configured writer, and a client that finds nothing worth keeping."""
+    config = world.base / "home" / ".holdfast" / "config.toml"
+    with config.open("a", encoding="utf-8") as file:
+        file.write('writer = "claude"\n')
+    client = world.base / "bin" / "claude"
+    client.write_text("""#!/bin/sh\necho '{"result": "{\\"statements\\": []}"}'\n""", encoding="utf-8")
 
 
 def _elsewhere(line: str) -> str:

@@ -26,6 +26,7 @@ from tests.ledger.ledgers import CLAUDE, GPT, fails, session, sessions, twelve_s
 from holdfast.flows.capture import capture
 from holdfast.ledger.markdown import columns_for, render_beginning, render_row
 from holdfast.model.ledger import LedgerEntry, Tokens
+from holdfast.store.installation import how_to_add
 
 
 def write_ledger(repo: Path, entries: Sequence[LedgerEntry]) -> Path:
@@ -303,7 +304,7 @@ def test_without_duckdb_parquet_says_what_to_install(repo: Path, tmp_path: Path,
     done = subprocess.run(
         command, cwd=repo, capture_output=True, encoding="utf-8", check=False, env={**os.environ}
     )
-    assert done.returncode == 2 and "pip install 'holdfast[analytics]'" in done.stderr and done.stdout == ""
+    assert done.returncode == 2 and f"Run `{how_to_add('analytics')}`." in done.stderr and done.stdout == ""
 
 
 # --- recommend, similar --------------------------------------------------------------------------------

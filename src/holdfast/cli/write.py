@@ -17,7 +17,7 @@ personal configuration, this happens after sessions of ten messages or more, at 
 EXAMPLES = """examples:
   holdfast note write --dry-run       what would be sent about the latest session, and where
   holdfast note write                 ask about the latest session
-  holdfast note write 0f0e7c1a        about this one
+  holdfast note write 847ff7d2        about this one
 """
 OPTIONS = (
     option(

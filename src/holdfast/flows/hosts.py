@@ -193,7 +193,7 @@ def plan_install(
         changes += slash_commands.added(host, where, wanted=commands)
     warnings = interpreter_warnings(where.interpreter, machine.user_home)
     if tools and not where.server:
-        warnings += (f"the package mcp is missing, so agents get no tools: {how_to_add('tools')}",)
+        warnings += (f"the package mcp is missing, so agents get no tools: run `{how_to_add('tools')}`",)
     other_scope = next(candidate for candidate in SCOPES if candidate != scope)
     with contextlib.suppress(HoldfastError):  # a broken file of the other scope is not part of this install
         if (status := host.status(where, other_scope)).installed:

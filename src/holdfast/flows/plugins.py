@@ -76,7 +76,9 @@ def make(
     changed = write(place, plugin.files, next(iter(plugin.files)), _lock(machine, agent))
     warnings = list(interpreter_warnings(where.interpreter, machine.user_home))
     if tools and not where.server:
-        warnings.append(f"the package mcp is missing, so the plugin has no tools: {how_to_add('tools')}")
+        warnings.append(
+            f"the package mcp is missing, so the plugin has no tools: run `{how_to_add('tools')}`"
+        )
     if any(host.status(where, scope).installed for scope in SCOPES):
         warnings.append(
             f"{host.title} is also connected by holdfast agents install. Those hooks speak, the plugin's stay silent; "

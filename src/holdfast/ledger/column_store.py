@@ -48,7 +48,7 @@ def open_database() -> Iterator[tuple[DuckDBPyConnection, Path]]:
     except ImportError as error:
         raise UsageError(
             "Parquet and SQL need duckdb, which is not installed",
-            fix=how_to_add("analytics"),
+            fix=f"Run `{how_to_add('analytics')}`",
         ) from error
     with (
         tempfile.TemporaryDirectory(prefix="holdfast-", ignore_cleanup_errors=True) as folder,

