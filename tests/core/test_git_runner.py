@@ -193,7 +193,6 @@ STARTS = {
     "hooks/rebuild.py": "this program",
     "core/remote_process.py": "ssh, and git for core/git.py, to a target that a person named",
     "core/bounded_process.py": "what a person configured, or a fact's command after a yes",
-    "cli/handoff.py": "the other agent's client, which a person named and which takes this terminal",
     "flows/lesson_sharing.py": "the person's editor",
     "terminal/pager.py": "the person's pager",
     "cli/handoff.py": "the client that a session is handed to, in the place of this process",
