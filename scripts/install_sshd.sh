@@ -11,7 +11,9 @@ if [ ! -x "$cache/usr/sbin/sshd" ]; then
     mkdir -p "$(dirname "$cache")"
     scratch=$(mktemp -d "$cache.XXXXXX")
     trap 'rm -rf "$scratch"' EXIT
-    (cd "$scratch" && apt-get download -qq openssh-server >&2 && dpkg-deb -x openssh-server_*.deb unpacked)
+    # A fresh machine may have no package lists yet, which only root can fetch.
+    (cd "$scratch" && { apt-get download -qq openssh-server >&2 || { [ "$(id -u)" = 0 ] && apt-get update -qq >&2 &&
+        apt-get download -qq openssh-server >&2; }; } && dpkg-deb -x openssh-server_*.deb unpacked)
     # A slim system lacks libraries of the package: they lie beside it, and a script in its place finds them.
     if ldd "$scratch/unpacked/usr/sbin/sshd" | grep -q "not found"; then
         (cd "$scratch" && apt-get download -qq libwrap0 >&2 && dpkg-deb -x libwrap0_*.deb unpacked)

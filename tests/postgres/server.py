@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.installed import why_not_installed
 from tests.patience import wait_until
 from tests.sync.sshd import free_port
 
@@ -29,8 +30,10 @@ def why_none() -> str:
     """Why there is no server here; '' if there is one."""
     if sys.platform != "linux":
         return "these tests start PostgreSQL on Linux"
-    if not (binaries() / "postgres").is_file():
-        return "there is no PostgreSQL: scripts/install_postgres.sh"
+    if not (binaries() / "postgres").is_file() and (
+        reason := why_not_installed("install_postgres.sh", "HOLDFAST_POSTGRES", str(_CACHE))
+    ):
+        return f"there is no PostgreSQL: {reason}"
     if (
         os.geteuid() == 0
         and subprocess.run([*_as_somebody(), "true"], capture_output=True, check=False).returncode

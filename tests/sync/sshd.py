@@ -7,17 +7,16 @@ import pwd
 import shutil
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.installed import why_not_installed
 from tests.patience import wait_until
 
-_PLACES = (
-    os.environ.get("HOLDFAST_SSHD", ""),
-    os.path.expanduser("~/.cache/holdfast-sshd/usr/sbin/sshd"),
-    "/usr/sbin/sshd",
-)
+_CACHE = os.environ.get("HOLDFAST_SSHD_CACHE", "") or os.path.expanduser("~/.cache/holdfast-sshd")
+_PLACES = (os.environ.get("HOLDFAST_SSHD", ""), f"{_CACHE}/usr/sbin/sshd", "/usr/sbin/sshd")
 _CONFIG = """
 ListenAddress 127.0.0.1:{port}
 HostKey {folder}/host_key
@@ -32,7 +31,15 @@ PermitRootLogin yes
 
 
 def find_sshd() -> str:
-    """The path of an sshd; '' if there is none: scripts/install_sshd.sh puts one into the cache."""
+    """The path of an sshd, which scripts/install_sshd.sh puts into the cache if there is none; '' where it cannot."""
+    if found := _sshd():
+        return found
+    if sys.platform != "linux" or why_not_installed("install_sshd.sh", "HOLDFAST_SSHD_CACHE", _CACHE):
+        return ""
+    return _sshd()
+
+
+def _sshd() -> str:
     return next((place for place in _PLACES if place and os.access(place, os.X_OK)), "")
 
 
