@@ -207,7 +207,7 @@ def test_who_is_not_let_in_gets_one_line(own_server: Server) -> None:
     cases = {
         own_server.address("nobody"): "access denied",
         own_server.address("ana", database="none"): "there is no such database",
-        own_server.address("ana"): "you are no member of project shop here",
+        own_server.address("ana"): "you are not a member of project shop",
         by_network: "the password is wrong or missing",
         f"{by_network}?sslmode=require": "the server offers no TLS",
         "postgres://ana@127.0.0.1:1/team": "the server cannot be reached",
