@@ -241,3 +241,239 @@ def test_files_of_one_machine_under_anothers_name_are_only_copies(
     before = items(ben)
     assert refused(ben) == []
     assert items(ben) == before == {FIVE}
+
+
+def signed_by(person: Person, model: Entry, **changed: Any) -> Signed:
+    """An entry that a person signs with the real key, whatever it says."""
+    entry = replace(model, **{"author": Keys(person.machine).author, "parents": (), **changed})
+    line = encode(entry)
+    return Signed(line, Signer(Keys(person.machine).own).sign(line), entry)
+
+
+def a_statement(id: str, text: str, **more: Any) -> dict[str, Any]:
+    return {
+        "key": key_of("team", "decision", id),
+        "body": {"id": id, "kind": "decision", "text": text, **more},
+    }
+
+
+@pytest.mark.parametrize("back_s", [0, 7 * 86_400])
+def test_a_removed_member_says_nothing_more_whatever_time_an_entry_names(
+    back_s: int, machines: Machines, team: tuple[Person, Person, Intruder]
+) -> None:
+    """What Ben had shared stays. Cleo, who was away for weeks, learns of it and of the removal at once."""
+    ana, ben, mallory = team
+    cleo = machines.person("Cleo")
+    cleo("team", "join", ana.json("team", "invite")["code"], "--yes")
+    cleo.sync(machines.target, "--yes")
+    machines.settle(ana)
+    cleo.sync()
+    ben("team", "share", ben.decide("The invoice number starts at 4000"))
+    machines.settle(ben, ana)
+    model = shared_by(machines, ana).entry
+    ana("team", "remove", "Ben", "--yes")
+    ana.sync()
+    stamp = str(Stamp(model.order.wall + 60_000 - back_s * 1_000, 0, "benb"))
+    mallory.put(signed_by(ben, model, stamp=stamp, **a_statement("D-evil00", EVIL)))
+    assert refused(ana) == ["its author was removed from the team"]
+    cleo.sync()
+    for person in (ana, cleo):
+        assert items(person) == {FIVE, "The invoice number starts at 4000"}
+
+
+def test_what_a_revoked_key_signs_is_refused_whatever_time_it_names(
+    machines: Machines, two: tuple[Person, Person]
+) -> None:
+    """A thief who has the key can write any time into an entry."""
+    laptop, desktop = two
+    laptop.decide(FIVE)
+    desktop.decide("Keep the shop small")
+    machines.settle(*two)
+    desktop.decide("Prices are integers in pence")
+    old = Keys(desktop.machine)
+    model = next(
+        one for one in entries_of(machines, laptop, scope="own") if one.entry.key.startswith("register")
+    )
+    laptop("keys", "revoke", "--yes")
+    laptop.sync()
+    thief = Intruder.__new__(Intruder)
+    thief.keys, thief._target = old, machines.target
+    early = str(Stamp(model.entry.order.wall - 7 * 86_400_000, 0, "evil"))
+    body = {**model.entry.body, "text": EVIL, "id": "D-evil00"}
+    key = key_of("register", "", "D-evil00")
+    thief.put(thief.says(model.entry, stamp=early, key=key, body=body, parents=()))
+    assert set(refused(laptop)) == {"it was signed with a key that was revoked"}
+    export = laptop.home / "new.key"
+    laptop("keys", "export", export)
+    desktop("keys", "restore", export, "--replace")
+    machines.settle(*two)
+    for person in two:
+        said = {one["text"] for one in person.json("decide", "--list")}
+        assert said == {FIVE, "Keep the shop small", "Prices are integers in pence"}, (
+            "what was not synced is not lost"
+        )
+        assert person.json("sync", "--conflicts") == []
+    tablet = machines.person("Ana", machine="tablet", like=laptop)
+    tablet.sync(machines.target, "--yes")
+    assert {one["text"] for one in tablet.json("decide", "--list")} == said
+
+
+def test_what_was_taken_out_before_a_key_was_revoked_stays_out(
+    machines: Machines, two: tuple[Person, Person]
+) -> None:
+    laptop, desktop = two
+    laptop.decide(FIVE)
+    gone = laptop.decide("Keep the shop small")
+    machines.settle(*two)
+    laptop("decide", "retire", gone)
+    machines.settle(*two)
+    before = laptop.json("decide", "--list")
+    laptop("keys", "revoke", "--yes")
+    laptop.sync()
+    export = laptop.home / "new.key"
+    laptop("keys", "export", export)
+    desktop("keys", "restore", export, "--replace")
+    machines.settle(*two)
+    for person in two:
+        assert person.json("decide", "--list") == before
+        assert person.json("sync", "--conflicts") == []
+
+
+def test_an_entry_whose_parents_are_missing_counts_and_replaces_them_when_they_come(
+    machines: Machines, team: tuple[Person, Person, Intruder]
+) -> None:
+    """What came between two entries may never have travelled: an entry names all that it replaces."""
+    ana, ben, mallory = team
+    model = shared_by(machines, ana).entry
+    first = signed_by(
+        ana, model, stamp=later(model), **a_statement("D-aaaa00", "Refunds go to the first card")
+    )
+    second = signed_by(
+        ana,
+        first.entry,
+        stamp=later(first.entry),
+        parents=(first.id,),
+        **a_statement("D-aaaa00", "Refunds go to the card that paid"),
+    )
+    expected = {FIVE, "Refunds go to the card that paid"}
+    mallory.put(second)
+    assert refused(ben) == [] and items(ben) == expected
+    mallory.put(first)
+    assert refused(ben) == [] and items(ben) == expected
+    assert ben.json("sync", "--conflicts") == []
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        a_statement("D-evil00", EVIL, reason="x" * 200_000),
+        a_statement("D-evil00", "   "),
+        a_statement("D-evil00", f"{EVIL}\u200b"),
+        a_statement("D-evil00\n## 2026-11-01 · evil", EVIL),
+        {
+            "key": key_of("team", "decision", "D-evil00"),
+            "body": {"id": "D-other0", "text": EVIL, "kind": "decision"},
+        },
+        {"key": key_of("team", "decision", "D-evil00"), "body": [1]},
+        {
+            "key": key_of("team", "order", "D-evil00"),
+            "body": {"id": "D-evil00", "text": EVIL, "kind": "order"},
+        },
+    ],
+)
+def test_a_statement_of_a_member_that_nobody_may_be_shown_is_refused(
+    changed: dict[str, Any], machines: Machines, team: tuple[Person, Person, Intruder]
+) -> None:
+    ana, ben, mallory = team
+    model = shared_by(machines, ana).entry
+    mallory.put(signed_by(ben, model, stamp=later(model), **changed))
+    assert refused(ana) == ["it is too long, or says what nobody may be shown"]
+    assert items(ana) == {FIVE}
+
+
+def test_a_member_empties_nothing_that_another_shared(
+    machines: Machines, team: tuple[Person, Person, Intruder]
+) -> None:
+    """An entry that says nothing in the place of another's statement would take it away from all."""
+    ana, ben, mallory = team
+    model = shared_by(machines, ana)
+    body = {**model.entry.body, "text": " "}
+    stamp = later(model.entry)
+    mallory.put(signed_by(ben, model.entry, stamp=stamp, body=body, parents=(model.id,)))
+    assert refused(ana) == ["it is too long, or says what nobody may be shown"]
+    for person in (ana, ben):
+        assert items(person) == {FIVE}
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "fact/..%2F..%2F..%2Fevil/F-evil00",
+        "log/%2Ftmp%2Fevil/s",
+        "lesson/active/..%2Fevil",
+        "file/..%2Fevil.md",
+        "fact",
+        "passage/",
+        "register/a",
+        "fact/../evil/F-evil00",
+        "team/decision",
+        "lesson/active/.hidden",
+    ],
+)
+def test_a_name_that_leads_elsewhere_is_refused_even_from_ones_own_machine(
+    key: str, machines: Machines, two: tuple[Person, Person]
+) -> None:
+    laptop, desktop = two
+    laptop.decide(FIVE)
+    machines.settle(*two)
+    model = entries_of(machines, laptop, scope="own")[0].entry
+    mallory = Intruder(machines, machines.person("Mallory"))
+    before = below(
+        laptop.home.parent, but=lambda path: path.suffix in (".db", ".lock") or "sync" in path.name
+    )
+    mallory.put(signed_by(laptop, model, stamp=later(model), key=key, body={"text": EVIL, "at": 1.0}))
+    assert refused(desktop) == refused(laptop) == ["its name is not one of an item"]
+    after = below(laptop.home.parent, but=lambda path: path.suffix in (".db", ".lock") or "sync" in path.name)
+    assert {name for name in after if after[name] != before.get(name)} <= {"home/.holdfast/clock"}
+    assert desktop.sync()["refused"] == []
+
+
+def test_an_entry_of_a_future_format_is_refused_and_read_after_an_upgrade(
+    machines: Machines, team: tuple[Person, Person, Intruder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ana, ben, mallory = team
+    model = shared_by(machines, ana).entry
+    new = signed_by(
+        ana, model, v=2, stamp=later(model), **a_statement("D-aaaa00", "Refunds go to the first card")
+    )
+    mallory.put(new)
+    assert refused(ben) == ["a newer holdfast made it. Upgrade holdfast"]
+    assert items(ben) == {FIVE}
+    monkeypatch.setattr("holdfast.sync.packs.VERSION", 2)
+    monkeypatch.setattr("holdfast.sync.run.READS", "1 2")
+    assert refused(ben) == []
+    assert items(ben) == {FIVE, "Refunds go to the first card"}
+
+
+def test_a_pack_that_unpacks_to_more_than_any_memory_is_not_unpacked(
+    machines: Machines, team: tuple[Person, Person, Intruder]
+) -> None:
+    import tracemalloc
+    import zlib
+
+    _ana, ben, mallory = team
+    packer = zlib.compressobj(9)
+    parts = [packer.compress(b"x" * 1_000_000) for _ in range(1_000)]
+    data = b"holdfast-pack 1\n" + b"".join((*parts, packer.flush()))
+    assert len(data) < 2_000_000
+    path = mallory.put()
+    path.with_name(f"{name_of(data)}.pack").write_bytes(data)
+    tracemalloc.start()
+    try:
+        said = refused(ben)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert said == ["it is damaged"]
+    assert most < 400_000_000
+    assert items(ben) == {FIVE}

@@ -159,3 +159,13 @@ def test_doctor_tells_of_a_key_that_others_can_read(machines: Machines) -> None:
     path = ana.holdfast_home / "keys" / "author.json"
     path.chmod(0o644)
     assert f"{path}: other users can read your key" in str(ana("doctor", "--json", check=None).json())
+
+
+def test_an_export_of_a_key_that_was_revoked_here_is_refused(machines: Machines, tmp_path: Path) -> None:
+    ana = machines.person("Ana")
+    old = tmp_path / "old.key"
+    ana("keys", "export", old)
+    ana("keys", "revoke", "--yes")
+    author = ana.json("keys", "show")["author"]
+    assert "was revoked on this machine" in ana.refused("keys", "restore", old, "--replace")
+    assert ana.json("keys", "show")["author"] == author

@@ -120,7 +120,10 @@ def _renew(options: Namespace, machine: Machine, *, revoke: bool) -> int | None:
     keys.rotate(revoke=revoke)
     said = f"Your key is {fingerprint(keys.author)} now. The old one still reads what it wrote."
     if revoke:
-        said += " What it signs from now on is refused here; an owner of each team removes it: holdfast team remove."
+        said += (
+            " Nothing more that it signed is accepted here. Bring the new key to your other machines: they sign what "
+            "they have again with it. An owner of each team removes the old one: holdfast team remove."
+        )
     service.keys_changed(machine)
     _show(options, keys, said)
     return None

@@ -132,6 +132,11 @@ class SyncJournal:
         row = self._ask("SELECT author FROM entry WHERE id = ?", (id,)).fetchone()
         return "" if row is None else str(row[0])
 
+    def said_by(self, author: str, scope: str) -> list[str]:
+        """The ids of all that an author said, also of what was replaced."""
+        rows = self._ask("SELECT id FROM entry WHERE author = ? AND scope = ? ORDER BY id", (author, scope))
+        return [id for (id,) in rows]
+
     def lineage(self, ids: Iterable[str]) -> tuple[str, ...]:
         """These entries and all that they replaced. An entry names them all: what came between may never travel."""
         marks = ",".join("?" * len(ids := tuple(ids)))
@@ -219,6 +224,21 @@ class SyncJournal:
         self._ask("DELETE FROM head WHERE key = ? AND id = ?", (key, id))
         self._ask("INSERT OR IGNORE INTO stale VALUES (?)", (key,))
         return True
+
+    def void(self, author: str, scope: str) -> None:
+        """Takes away all that an author said: it counts for nobody, and its packs are to go."""
+        for (key,) in self._ask(
+            "SELECT DISTINCT key FROM entry WHERE author = ? AND scope = ? AND line != x''", (author, scope)
+        ).fetchall():
+            self._ask("INSERT OR IGNORE INTO stale VALUES (?)", (key,))
+        self._ask(
+            "DELETE FROM head WHERE id IN (SELECT id FROM entry WHERE author = ? AND scope = ?)",
+            (author, scope),
+        )
+        self._ask(
+            "UPDATE entry SET line = x'', signature = x'', gone = 1 WHERE author = ? AND scope = ?",
+            (author, scope),
+        )
 
     # --- what the files show -----------------------------------------------------------------------------
 

@@ -11,12 +11,13 @@ from holdfast.model.memory import content_id
 from holdfast.store.denied import Denied
 from holdfast.store.sync_journal import PackRow, Row, SyncJournal
 from holdfast.sync.entry import Entry, Signed
-from holdfast.sync.items import parts_of
+from holdfast.sync.items import is_well_formed, parts_of
 from holdfast.sync.keys import Keys, Verifier
 from holdfast.sync.merge import version_of
 from holdfast.sync.packs import BadPack, unpack
 from holdfast.sync.roster import PREFIX, Roster, is_removal, keys_in, roster_of
 from holdfast.sync.settings import TeamSettings
+from holdfast.sync.team_item import KINDS, readable_item
 
 _FORGED = "its signature is not its author's"
 _OTHER_PROJECT = "it belongs to another project"
@@ -27,6 +28,8 @@ _REVOKED = "it was signed with a key that was revoked"
 _PRIVATE = "it is about what is not the team's"
 _OTHER_TEAM = "it is about another team"
 _NO_OWNER = "only an owner may change who is in the team"
+_NO_NAME = "its name is not one of an item"
+_NOT_FIT = "it is too long, or says what nobody may be shown"
 _LATER = (_STRANGER, _OTHER_TEAM, _NO_OWNER)  # until more is known of the team
 _LETTERS = {"register": "D", "fact": "F", "question": "Q"}
 _OF_THE_TEAM = ("team/", "settled/", PREFIX)
@@ -107,7 +110,8 @@ class Intake:
         """Adds an entry; says why it does not count."""
         if self._journal.knows(signed.id):
             if last and (self._journal.is_gone(signed.id) or self._is_taken_back(signed)):
-                self._refuse(_REPLAYED, signed.entry.author, once=signed.id)
+                why = _REVOKED if self._is_void(signed.entry) else _REPLAYED
+                self._refuse(why, signed.entry.author, once=signed.id)
             return ""
         why = self._why_not(signed, roster)
         if why:
@@ -146,15 +150,27 @@ class Intake:
         if not self._verifier.is_signed(verify, signed.line, signed.signature):
             return _FORGED
         own = self._keys.pair(entry.author)
-        if own is not None and own.revoked and entry.order.at >= own.revoked:
+        if self._is_void(entry):
             return _REVOKED
+        if not is_well_formed(entry.key):
+            return _NO_NAME
         if entry.scope == "own":
             return "" if own is not None else _STRANGER
         if not entry.key.startswith(_OF_THE_TEAM):
             return _PRIVATE
         if entry.key.startswith(PREFIX):
             return self._why_not_roster(signed, roster)
-        return roster.why_not(entry)
+        if entry.key.startswith("team/") and entry.body is not None and not _is_fit(entry):
+            return _NOT_FIT
+        return roster.why_not(signed.id, entry)
+
+    def _is_void(self, entry: Entry) -> bool:
+        """Whether it is signed with a key of this person that was revoked. Who has the key can write any time they
+        like: of one's own memory nothing counts any more, and each machine with the new key says its part again."""
+        own = self._keys.pair(entry.author)
+        if own is None or not own.revoked:
+            return False
+        return entry.scope == "own" or entry.order.at >= own.revoked
 
     def _why_not_roster(self, signed: Signed, roster: Roster) -> str:
         entry = signed.entry
@@ -187,6 +203,11 @@ class Intake:
         return [
             Refused(why=why, who=who, number=number) for (why, who), number in sorted(self.refused.items())
         ]
+
+
+def _is_fit(entry: Entry) -> bool:
+    _, kind, id = parts_of(entry.key)
+    return kind in KINDS and readable_item(entry.body, id) is not None
 
 
 def row_of(signed: Signed) -> Row:

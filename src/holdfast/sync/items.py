@@ -14,7 +14,9 @@ from urllib.parse import quote, unquote
 import msgspec
 from msgspec import Struct
 
+from holdfast.core.errors import NameRefused
 from holdfast.core.hashes import blake2b
+from holdfast.core.names import safe_name
 from holdfast.memory.read import known_projects
 from holdfast.memory.store import MemoryStore
 from holdfast.store.line_grammar import readable
@@ -52,6 +54,44 @@ def key_of(*parts: str) -> str:
 
 def parts_of(key: str) -> list[str]:
     return [unquote(part) for part in key.split("/")]
+
+
+# By kind, how many parts a key has, and which of them become the names of files and folders.
+_SHAPES = {
+    "fact": (3, 3, (1,)),
+    "register": (3, 3, (1,)),
+    "question": (3, 3, (1,)),
+    "passage": (4, 4, (1,)),
+    "log": (3, 3, (1,)),
+    "row": (4, 4, ()),
+    "record": (2, 2, ()),
+    "lesson": (3, 3, (2,)),
+    "line": (3, 3, ()),
+    "taught": (2, 2, ()),
+    "choice": (3, 4, ()),
+    "file": (2, 2, (1,)),
+    "state": (3, 4, ()),
+    "team": (3, 3, ()),
+    "settled": (2, 2, ()),
+    "roster": (2, 3, ()),
+}
+
+
+def is_well_formed(key: str) -> bool:
+    """Whether a key that came from elsewhere names an item. Of kinds that a later version adds nothing is known."""
+    kind, *rest = parts_of(key)
+    if kind not in _SHAPES:
+        return bool(kind)
+    least, most, names = _SHAPES[kind]
+    if not least <= len(rest) + 1 <= most or key != key_of(kind, *rest):
+        return False
+    try:
+        for place in names:
+            if name := rest[place - 1]:  # '' is the repository's main project
+                safe_name(name)
+    except NameRefused:
+        return False
+    return True
 
 
 def short_hash(text: str) -> str:

@@ -50,8 +50,8 @@ class PublicKey(Struct, frozen=True, kw_only=True):
 
 
 class KeyPair(Struct, frozen=True, kw_only=True):
-    """`sign` is the seed of an Ed25519 key in hex, `open` an age identity. `revoked` is the time from which on nothing
-    that it signed counts; 0 if it is good."""
+    """`sign` is the seed of an Ed25519 key in hex, `open` an age identity. `revoked` is when a person said that
+    nothing that it signed counts any more; 0 if it is good."""
 
     sign: str
     verify: str
@@ -125,6 +125,10 @@ class Keys:
         """The key in use, then those before it."""
         return (self.own, *self._file.before)
 
+    def pairs_here(self) -> tuple[KeyPair, ...]:
+        """The same, without making a key."""
+        return (*((self._file.now,) if self._file.now else ()), *self._file.before)
+
     def pair(self, author: str) -> KeyPair | None:
         """The key pair of this person with this id, if it is one."""
         return next((pair for pair in self.pairs if pair.author == author), None)
@@ -138,7 +142,7 @@ class Keys:
         self._change(lambda key_file: setattr(key_file, "name", name))
 
     def rotate(self, *, revoke: bool = False) -> KeyPair:
-        """Replaces the key. With `revoke` nothing counts that the old one signs from now on."""
+        """Replaces the key. With `revoke` nothing counts any more that the old one signed."""
         self.own  # noqa: B018
         now, new = self._machine.now().timestamp(), self._new()
 
@@ -178,6 +182,12 @@ class Keys:
             raise StoreError("it is not an exported key", where=where) from error
         if came.now is None:
             raise StoreError("it does not contain a key", where=where)
+        if any(pair.revoked for pair in self.pairs_here() if pair.author == came.now.author):
+            raise StoreError(
+                f"key {fingerprint(came.now.author)} was revoked on this machine",
+                where=where,
+                fix="Export the key that replaced it: holdfast keys export FILE",
+            )
         here = self._file.now
         if here is not None and here.author != came.now.author and not instead:
             raise StoreError(
@@ -188,7 +198,10 @@ class Keys:
 
         def change(key_file: _KeyFile) -> None:
             known = [*([key_file.now] if key_file.now else []), *key_file.before, *came.before]
-            others = {pair.author: pair for pair in reversed(known)}
+            revoked = {pair.author: pair.revoked for pair in known if pair.revoked}
+            others = {
+                pair.author: replace(pair, revoked=revoked.get(pair.author, 0.0)) for pair in reversed(known)
+            }
             others.pop(came.now.author, None)  # type: ignore[union-attr]
             key_file.now, key_file.before = came.now, tuple(reversed(others.values()))
             key_file.name = came.name or key_file.name

@@ -15,9 +15,12 @@ from holdfast.sync.entry import VERSION, Signed, decode, version_of
 from holdfast.sync.keys import KeyPair, seal, unseal
 
 _MAGIC = b"holdfast-pack "
-_HEADER = b"holdfast-pack 1\n"
+_FORMAT = 1
+_HEADER = b"%s%d\n" % (_MAGIC, _FORMAT)
+READS = f"{_FORMAT} {VERSION}"
+"""The formats of packs and entries that this holdfast reads."""
 _AGE = b"age-encryption.org/"
-_LARGEST = 512_000_000  # bytes unpacked: more is not read
+_LARGEST = 128_000_000  # bytes unpacked: more is not read
 MOST_BYTES = 8_000_000  # of entries in one pack
 
 

@@ -52,13 +52,22 @@ class _Keys(Struct, frozen=True, kw_only=True):
     name: str = ""
     role: str = "member"
     proof: str = ""
+    kept: tuple[str, ...] | None = None
+
+
+class Removal(Struct, frozen=True):
+    """When somebody was removed, and the entries of theirs that were known then. No other counts, whatever time it
+    names. None: an older holdfast said so, and the time is all there is."""
+
+    at: Stamp
+    kept: frozenset[str] | None = None
 
 
 class Roster(Struct, kw_only=True):
-    """`removed` has when each was removed: what they wrote until then stays."""
+    """`removed` has what stays of those who were removed."""
 
     members: dict[str, Member] = {}
-    removed: dict[str, Stamp] = {}
+    removed: dict[str, Removal] = {}
     before: dict[str, Member] = {}
     requests: dict[str, Request] = {}
 
@@ -69,14 +78,15 @@ class Roster(Struct, kw_only=True):
     def known(self, author: str) -> Member | None:
         return self.members.get(author) or self.before.get(author)
 
-    def why_not(self, entry: Entry) -> str:
+    def why_not(self, id: str, entry: Entry) -> str:
         """Why an entry of the team does not count; '' if it does."""
         member = self.members.get(entry.author)
         if member is None:
             gone = self.removed.get(entry.author)
             if gone is None:
                 return "its author is not in the team"
-            return "" if entry.order < gone else "its author was removed from the team"
+            is_kept = entry.order < gone.at if gone.kept is None else id in gone.kept
+            return "" if is_kept else "its author was removed from the team"
         return "its author may only read" if member.role == "reader" else ""
 
 
@@ -130,7 +140,11 @@ def is_removal(body: Any) -> bool:
 def _change_member(roster: Roster, entry: Entry, author: str, keys: _Keys | None) -> None:
     if is_removal(entry.body):
         gone = roster.members.pop(author, None)
-        roster.removed[author] = entry.order
+        before = roster.removed.get(author)
+        kept = None if keys is None or keys.kept is None else frozenset(keys.kept)
+        if kept is not None and before is not None and before.kept is not None:
+            kept |= before.kept  # two owners removed the same person
+        roster.removed[author] = Removal(entry.order, kept)
         if gone is None and keys is not None and author_of(keys.verify) == author:
             gone = Member(author=author, verify=keys.verify, seal=keys.seal, name=keys.name, role="reader")
         if gone is not None:  # whose signatures are still checked

@@ -30,11 +30,11 @@ from holdfast.store.versions import new_group
 from holdfast.sync import team_items
 from holdfast.sync.collect import Applier, Author, Collector
 from holdfast.sync.entry import Signed, decode
-from holdfast.sync.intake import Intake, Refused, id_of_words, is_denied
+from holdfast.sync.intake import Intake, Refused, id_of_words, is_denied, row_of
 from holdfast.sync.items import Place, parts_of
 from holdfast.sync.keys import Keys
-from holdfast.sync.merge import conflicts, items_of, winner
-from holdfast.sync.packs import pack, split
+from holdfast.sync.merge import conflicts, items_of, version_of, winner
+from holdfast.sync.packs import READS, pack, split
 from holdfast.sync.roster import PREFIX, Roster, recipients, roster_of
 from holdfast.sync.session_items import Log
 from holdfast.sync.settings import SyncSettings, Target
@@ -96,6 +96,7 @@ class SyncRun:
             closing(SyncJournal(self.project.memory)) as journal,
             journal.transaction(keep=False) if self.dry_run else nullcontext(),
         ):
+            self._upgraded(journal)
             state = self.transport.state()
             fingerprint = memory_stamp(self.project.memory)
             is_same = bool(state) and state == journal.note(f"state {self.name}")
@@ -190,16 +191,36 @@ class SyncRun:
         return bool(journal.stale()) or any(self._goes_out(row) for row in journal.unsent(self.name))
 
     def _take_over(self, journal: SyncJournal) -> None:
-        """After a key was lost: what only it could vouch for is said again with the one that is here."""
+        """After a key was lost or revoked: what it signed is said again with the one that is here."""
         if self.dry_run or journal.note("author") == self.keys.author:
             return
         with journal.transaction():
-            orphaned = journal.purge(lambda row: row.scope == _OWN and self.keys.pair(row.author) is None)
-            for key in orphaned:
-                journal.show(key, "", "")
-            if orphaned:
-                journal.set_note("memory", "")
+            void = [row for rows in journal.all_heads() for row in rows if self._is_void(row)]
+            author, shown = Author(self.machine, self.keys, self.settings.project), journal.shown()
+            for row in void:
+                version = version_of(row)
+                if version is None:
+                    continue
+                signed = author.entry(row.key, version.entry.body, journal.lineage([row.id]))
+                journal.add(row_of(signed), signed.entry.order.machine, signed.entry.parents)
+                if (seen := shown.get(row.key)) is not None and seen.id == row.id:
+                    journal.show(row.key, seen.digest, signed.id)
+            for whose in {row.author for row in void}:
+                journal.void(whose, _OWN)
+            author.keep()
             journal.set_note("author", self.keys.author)
+
+    def _is_void(self, row: Row) -> bool:
+        pair = self.keys.pair(row.author)
+        return row.scope == _OWN and (pair is None or bool(pair.revoked))
+
+    def _upgraded(self, journal: SyncJournal) -> None:
+        """What a newer holdfast wrote is read again by one that may understand it."""
+        if self.dry_run or journal.note("reads") == READS:
+            return
+        with journal.transaction():
+            journal.reread_all(("newer",))
+            journal.set_note("reads", READS)
 
     # --- taking in ---------------------------------------------------------------------------------------
 

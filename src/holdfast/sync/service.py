@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from holdfast.core import files
 from holdfast.core.errors import NotFound, UsageError
@@ -44,7 +45,8 @@ from holdfast.sync.settings import (
     read_settings,
 )
 from holdfast.sync.targets import open_transport
-from holdfast.sync.team_items import Shared, TeamItem
+from holdfast.sync.team_item import TeamItem
+from holdfast.sync.team_items import Shared
 
 _DAY_S = 86_400.0
 _LOCK_S = 120.0
@@ -323,12 +325,8 @@ def invite(machine: Machine, project: Project, *, role: str = "member", days: fl
     settings = change_settings(project, change)
     public = keys.public
     # Requests are sealed for the owner who invites: another owner's machine does not know the secret.
-    inviting = replace_team(team, seal=public.seal) if public.verify == team.verify else team
+    inviting = replace(team, seal=public.seal) if public.verify == team.verify else team
     return invitation_code(settings.project, inviting, secret)
-
-
-def replace_team(team: TeamSettings, *, seal: str) -> TeamSettings:
-    return TeamSettings(id=team.id, name=team.name, verify=team.verify, seal=seal)
 
 
 def join(machine: Machine, project: Project, code: str) -> TeamSettings:
@@ -422,10 +420,8 @@ def leave(machine: Machine, project: Project) -> None:
 
 
 def _take_out(journal: SyncJournal, author: Author, member: Member) -> None:
-    key = f"{PREFIX}member/{member.author}"
-    body = {"verify": member.verify, "seal": member.seal, "name": member.name, "role": REMOVED}
-    signed = author.entry(key, body, journal.lineage(row.id for row in journal.heads(key)), "team")
-    journal.add(row_of(signed), signed.entry.order.machine, signed.entry.parents)
+    gone = replace(member, role=REMOVED)
+    team_items.write_member(journal, author, gone, kept=journal.said_by(member.author, "team"))
 
 
 def find_member(roster: Roster, wanted: str) -> Member:

@@ -27,7 +27,8 @@ from holdfast.sync.keys import Keys, fingerprint
 from holdfast.sync.roster import roster_of
 from holdfast.sync.service import journal_of
 from holdfast.sync.settings import SyncSettings, Target, change_settings, read_settings
-from holdfast.sync.team_items import Shared, TeamItem, shared_items
+from holdfast.sync.team_item import TeamItem
+from holdfast.sync.team_items import Shared, shared_items
 
 if TYPE_CHECKING:
     from holdfast.postgres.index import TeamIndex

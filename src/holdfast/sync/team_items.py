@@ -15,9 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from holdfast.core import files
-from holdfast.core.errors import NotFound
-from holdfast.guard.hidden_text import has_hidden
-from holdfast.guard.quoted_text import is_hostile
+from holdfast.core.errors import NotFound, UsageError
 from holdfast.lessons.store import LessonStore
 from holdfast.memory.decisions import TEAM, SessionPassages, with_sessions
 from holdfast.memory.read import ProjectMemory
@@ -39,25 +37,12 @@ from holdfast.sync.keys import Keys, PublicKey
 from holdfast.sync.merge import essence, items_of, version_of
 from holdfast.sync.roster import PREFIX, Member, Roster, is_proof, roster_of
 from holdfast.sync.settings import SyncSettings, TeamSettings, change_settings
+from holdfast.sync.team_item import LARGEST, TeamItem, readable_item
 
 _SHAREABLE = ("decision", "rule", "preference", "cause", "answer", "dead_end", "measurement", "finding")
 _WORTH, _WORTH_OF_REJECTED = 95, 60
 _LONGEST = 1_200
 _KINDS = ("decision", "fact", "lesson")
-
-
-class TeamItem(Struct, frozen=True, kw_only=True):
-    """What is shared of a statement. `kind` is that of the statement, or `fact` or `lesson`."""
-
-    id: str
-    kind: str
-    text: str
-    reason: str = ""
-    not_: tuple[str, ...] = ()
-    command: str = ""
-    evidence: str = ""
-    at: float | None = None
-    replaces: str = ""
 
 
 class Shared(Struct, frozen=True, kw_only=True):
@@ -138,7 +123,13 @@ def choose(machine: Machine, project: Project, wanted: Iterable[str], *, share: 
                 else f"nothing here has the id {name!r}"
             )
             raise NotFound(what, fix="holdfast search and holdfast lessons list show the ids")
-        chosen.append(known[close[0]])
+        item = known[close[0]]
+        if share and readable_item(built_in(item), item.id) is None:
+            raise UsageError(
+                f"{item.id} cannot be shared: others would refuse it",
+                fix=f"Its words must be under {LARGEST:,} bytes, without hidden characters or orders to an agent",
+            )
+        chosen.append(item)
     ids = [item.id for item in chosen]
 
     def change(settings: SyncSettings) -> None:
@@ -309,9 +300,19 @@ def admit(
     return joined
 
 
-def write_member(journal: SyncJournal, author: Author, member: Member) -> None:
+def write_member(
+    journal: SyncJournal, author: Author, member: Member, *, kept: list[str] | None = None
+) -> None:
+    """`kept` is what stays of a member who is removed."""
     key = f"{PREFIX}member/{member.author}"
-    body = {"verify": member.verify, "seal": member.seal, "name": member.name, "role": member.role}
+    body: dict[str, Any] = {
+        "verify": member.verify,
+        "seal": member.seal,
+        "name": member.name,
+        "role": member.role,
+    }
+    if kept is not None:
+        body["kept"] = kept
     signed = author.entry(key, body, journal.lineage(row.id for row in journal.heads(key)), "team")
     journal.add(row_of(signed), signed.entry.order.machine, signed.entry.parents)
 
@@ -326,7 +327,7 @@ def shared_items(journal: SyncJournal, settings: SyncSettings, keys: Keys, roste
         return found
     for key, version in items_of(journal, "team/", roster.owners).items():
         entry = version.entry
-        item = _decoded(entry.body, parts_of(key)[-1])
+        item = readable_item(entry.body, parts_of(key)[-1])
         if item is None:
             continue
         member = roster.known(entry.author)
@@ -342,17 +343,6 @@ def shared_items(journal: SyncJournal, settings: SyncSettings, keys: Keys, roste
             )
         )
     return sorted(found, key=lambda shared: (-(shared.item.at or 0.0), shared.item.id))
-
-
-def _decoded(body: Any, id: str) -> TeamItem | None:
-    try:
-        item = msgspec.convert(body, TeamItem)
-    except msgspec.ValidationError:
-        return None
-    said = " ".join((item.text, item.reason, *item.not_))
-    if item.id != id or has_hidden(said) or is_hostile(said) or not item.text.strip():
-        return None
-    return item
 
 
 def unasked(journal: SyncJournal, settings: SyncSettings, keys: Keys, roster: Roster) -> list[str]:
