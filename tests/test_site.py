@@ -37,6 +37,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "site"
 
 
+@pytest.mark.promise("U12")
 def test_every_page_of_the_navigation_is_built(site: Path) -> None:
     missing = [page for page in PAGES if not (site / page.replace(".md", ".html")).is_file()]
     assert missing == []

@@ -82,6 +82,7 @@ def shop(repo: Path) -> Repository:
     return shop
 
 
+@pytest.mark.promise("W4")
 def test_a_decision_that_names_a_file_is_prepared_for_it_with_its_date_and_id(shop: Repository) -> None:
     passage = Passage(text="In src/refunds.py amounts are whole cents, never floats.", by="user", worth=80)
     shop.settled(passage)
@@ -114,6 +115,7 @@ def test_the_question_counts_and_stands_before_its_answer(shop: Repository) -> N
     assert line.startswith("How does refunds.py keep amounts? → Whole cents (")
 
 
+@pytest.mark.promise("W4")
 @pytest.mark.parametrize(
     "passage",
     [

@@ -5,12 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.decided import KEPT, SECTIONS, THREE, Decided
+from msgspec.structs import replace
+from tests.command import Holdfast
+from tests.decided import CAUSE, KEPT, PRINTER, REDIS, RELEASED, SECTIONS, THREE, Decided, at
 from tests.hooks.enabled import Enabled
 
 from holdfast.briefing.recall import recall, recall_as_prompt
 from holdfast.core.tokens import count_tokens
 from holdfast.hooks.prompt import MOST_TOKENS
+from holdfast.memory.listing import StatementList
+from holdfast.memory.read import ProjectMemory
 from holdfast.model.memory import Passage
 
 PROMPTS = (
@@ -69,6 +73,40 @@ def test_statements_come_with_their_source_and_are_told_once(enabled: Enabled) -
     assert sum(KEPT.rstrip(".") in line.text for line in told.lines) == 1
     assert THREE.rstrip(".") not in told.text, "it was replaced"
     assert count_tokens(told.text) <= told.tokens <= told.budget
+
+
+@pytest.mark.promise("W1")
+def test_a_statement_of_a_session_has_what_it_rests_on_and_what_was_turned_down(enabled: Enabled) -> None:
+    listed = StatementList(ProjectMemory(enabled.project))
+    said = listed.find(Passage(text=KEPT).id)
+    assert said is not None
+    assert (said.kind, said.status, said.who, said.basis) == ("decision", "agreed", "user", "person")
+    assert (said.at, said.branch, said.session) == (at(2), "main", PRINTER)
+    assert said.source == "decisions/2026-03.md"
+    assert "not in Redis" in said.text
+    (rejected,) = listed.turned_down(said)
+    assert (rejected.text, rejected.status, rejected.basis) == (REDIS, "rejected", "agent")
+    answer = listed.find(Passage(text=RELEASED).id)
+    assert answer is not None
+    assert answer.subject == "Should a parked job be printed after a restart?"
+    assert "duplicate labels sent two pallets wrong" in answer.text, "the reason, in the words that were used"
+
+
+@pytest.mark.promise("W1", "W5")
+def test_what_an_agent_proposed_is_told_once_somebody_agreed(repo: Path, holdfast: Holdfast) -> None:
+    enabled = Enabled(repo)
+    proposal = "Handhelds print a label again by themselves when the label spooler was restarted."
+    proposed = Passage(text=proposal, status="proposed", by="agent", worth=80)
+    Decided(repo, (replace(SECTIONS[0], passages=(proposed, Passage(text=CAUSE, kind="cause", by="user"))),))
+    enabled.prepare()
+    before = hooked(enabled, PROMPTS[0], "before")
+    assert before and proposal.rstrip(".") not in "\n".join(before)
+    holdfast("note", "decision", "confirm", proposed.id, check=0)
+    enabled.prepare()
+    assert proposal.rstrip(".") in "\n".join(hooked(enabled, PROMPTS[0], "after"))
+    holdfast("note", "decision", "retire", proposed.id, check=0)
+    enabled.prepare()
+    assert proposal.rstrip(".") not in "\n".join(hooked(enabled, PROMPTS[0], "retired"))
 
 
 def test_the_budget_holds_for_statements_too(enabled: Enabled) -> None:

@@ -6,7 +6,7 @@ import pytest
 from tests.command import Holdfast
 
 
-@pytest.mark.promise("M4")
+@pytest.mark.promise("M4", "W3")
 def test_a_decision_answers_a_question_in_other_words_and_says_what_it_rests_on(holdfast: Holdfast) -> None:
     holdfast("decide", "Use SQLite for the store", "--because", "no server to run", check=0)
     told = holdfast("ask", "Which database do we use?", check=0).stdout.splitlines()
@@ -17,7 +17,7 @@ def test_a_decision_answers_a_question_in_other_words_and_says_what_it_rests_on(
     assert holdfast("questions", "--json", check=0).json() == []  # nothing is left open
 
 
-@pytest.mark.promise("M4")
+@pytest.mark.promise("M4", "W3")
 def test_a_question_answered_before_is_answered_in_other_words(holdfast: Holdfast) -> None:
     holdfast("answer", "Which linter do we use for the frontend?", "eslint", check=0)
     reply = holdfast("ask", "What linter is used for the frontend?", "--json", check=0).json()
@@ -39,7 +39,7 @@ def test_what_is_near_but_unsure_is_offered_and_the_question_stays_open(holdfast
     assert "  perhaps: Use SQLite for the store\n" in told
 
 
-@pytest.mark.promise("M4")
+@pytest.mark.promise("M4", "W3")
 @pytest.mark.parametrize("question", ["What colour is the logo?", "Who approves the budget?", "Why?"])
 def test_what_the_record_knows_nothing_of_is_neither_answered_nor_offered(
     holdfast: Holdfast, question: str

@@ -32,6 +32,7 @@ def parsers() -> Iterator[tuple[str, argparse.ArgumentParser]]:
                 yield from ((f"{name} {verb}", below) for verb, below in action.choices.items())
 
 
+@pytest.mark.promise("U11")
 def test_the_help_lists_at_most_24_commands_and_all_of_them_on_request() -> None:
     listed = " ".join(GROUPS.values()).split()
     assert len(listed) <= MOST_LISTED

@@ -89,6 +89,7 @@ def without_words(line: str) -> str:
     return line
 
 
+@pytest.mark.promise("U11")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_help_has_an_example_of_its_own_name(name: str) -> None:
     first, *_ = name.split()
@@ -289,6 +290,7 @@ def wrong_with(line: str, code: int, said: str) -> str:
     return ""
 
 
+@pytest.mark.promise("U11")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_example_of_a_help_runs(built: World, name: str) -> None:
     left = {line: why for line in examples_of(name) if (why := _elsewhere(line))}

@@ -512,6 +512,48 @@ def test_looking_without_recording_writes_nothing(holdfast: Holdfast, repo: Path
     assert {path: path.read_bytes() for path in memory(repo).rglob("*") if path.is_file()} == before
 
 
+# What is made from the files, and made again when it is missing or old.
+DERIVED = re.compile(
+    r"/(?:index\.(?:db|json)(?:-wal|-shm)?|index-\w+\.vec|told\.db|hot\.(?:db|words)|scan\.cache|locks/.*)\Z"
+)
+ASKING = (
+    ("ask", "Which region do we deploy to?"),
+    ("ask", "Who is on call at night?"),
+    ("recall", "change the region that we deploy to"),
+    ("recall", "--as-prompt", "change the region that we deploy to"),
+    ("search", "region"),
+    ("search", "--brief", "regions"),
+    ("resume",),
+    ("log",),
+    ("log", "--decisions"),
+    ("note", "decision", "list"),
+    ("note", "fact", "list"),
+    ("questions",),
+    ("todo",),
+    ("why",),
+    ("status",),
+    ("ledger", "list"),
+    ("ledger", "recommend", "deploy to another region"),
+    ("know",),
+    ("lessons", "list"),
+)
+
+
+@pytest.mark.promise("W10")
+@pytest.mark.parametrize("words", ASKING, ids=" ".join)
+def test_asking_writes_nothing(holdfast: Holdfast, repo: Path, home: Path, words: tuple[str, ...]) -> None:
+    holdfast("decide", "Deploy to the region eu-west-1", check=0)
+    holdfast("todo", "add", "Move the queue to eu-west-1", check=0)
+
+    def kept() -> dict[str, bytes]:
+        files = (path for root in (repo, home) for path in root.rglob("*") if path.is_file())
+        return {str(path): path.read_bytes() for path in files if not DERIVED.search(path.as_posix())}
+
+    before = kept()
+    holdfast(*words, check=0)
+    assert kept() == before
+
+
 @pytest.mark.promise("M4", "M14")
 def test_another_answer_counts_and_the_earlier_one_is_mentioned(holdfast: Holdfast) -> None:
     first = holdfast("answer", "Which region do we deploy to?", "eu-west-1", "--json", check=0).json()

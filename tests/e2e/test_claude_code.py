@@ -60,7 +60,7 @@ def test_a_session_that_is_resumed_and_compacted_stays_one_session(client: Clien
     assert all(session in row for row in world.rows())
 
 
-@pytest.mark.promise("H2", "U7")
+@pytest.mark.promise("H2", "U7", "W16")
 def test_a_resumed_session_is_told_what_another_did_meanwhile_and_only_that(
     client: Client, world: World
 ) -> None:

@@ -31,7 +31,7 @@ def of_files(world: World, session: str) -> list[dict[str, Any]]:
     return [entry for entry in world.why() if entry.get("tool") == "Read" and entry["session"] == session]
 
 
-@pytest.mark.promise("M10", "U7")
+@pytest.mark.promise("M10", "U7", "W4")
 def test_reading_a_file_brings_what_was_decided_about_it_once_per_session(agent: str, world: World) -> None:
     refunds, other = world.repo / "shop" / "refunds.py", world.repo / "shop" / "stock.py"
     refunds.parent.mkdir()

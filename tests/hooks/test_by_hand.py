@@ -48,7 +48,20 @@ def test_each_of_some_decisions_reaches_the_prompt_that_would_break_it(
 def test_a_prompt_about_something_else_gets_none_of_them(holdfast: Holdfast, repo: Path, prompt: str) -> None:
     for decision in NOTED:
         holdfast("note", "decision", decision, check=0)
-    assert "would be told nothing" in holdfast("recall", prompt, "--as-prompt", check=0).stderr
+    assert "would see nothing" in holdfast("recall", prompt, "--as-prompt", check=0).stderr
+
+
+@pytest.mark.promise("W3")
+def test_a_question_that_a_person_answered_is_answered_where_it_comes_up_again(
+    holdfast: Holdfast, repo: Path
+) -> None:
+    by_user, by_agent = "Which linter do we use for the frontend?", "Which queue holds the refunds?"
+    id = holdfast("note", "answer", by_user, "eslint, flat config", "--json", check=0).json()["id"]
+    holdfast("note", "answer", by_agent, "redis", "--by", "agent", check=0)
+    told = holdfast("recall", "Which linter runs on the frontend?", "--as-prompt", check=0).stdout
+    assert told.startswith(f"{by_user} → eslint, flat config (you, ") and id in told
+    assert "redis" not in holdfast("recall", by_agent, "--as-prompt", check=0).stdout, "nobody agreed to it"
+    assert holdfast("recall", "Which region do we deploy to?", "--as-prompt", check=0).stdout == ""
 
 
 def test_a_decision_that_was_taken_back_reaches_no_prompt(holdfast: Holdfast, repo: Path) -> None:

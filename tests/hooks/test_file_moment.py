@@ -61,6 +61,7 @@ def shop(repo: Path) -> WithFile:
     return shop
 
 
+@pytest.mark.promise("W4")
 @pytest.mark.parametrize("tool", ["Read", "Edit", "Write"])
 def test_a_file_that_is_read_or_changed_brings_its_line_once(shop: WithFile, tool: str) -> None:
     assert told(shop.read("src/refunds.py", tool=tool)) == [LINE]
@@ -175,6 +176,7 @@ def filled(value: Any, path: str) -> Any:
     )
 
 
+@pytest.mark.promise("W4")
 @pytest.mark.parametrize("host", HOSTS)
 def test_every_host_whose_tool_hook_reaches_the_model_is_told(shop: WithFile, host: str) -> None:
     event, payload = HOSTS[host]

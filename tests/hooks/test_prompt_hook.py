@@ -117,7 +117,7 @@ def test_a_question_about_this_repository_is_told_files_and_no_lesson_and_anothe
     assert shop.asked("write a haiku about the currency of the rain in Kyoto", session_id="another") == []
 
 
-@pytest.mark.promise("R8")
+@pytest.mark.promise("R8", "W11")
 def test_a_prompt_that_says_nothing_specific_is_told_what_its_branch_changes(shop: Prompted) -> None:
     git(shop.root, "add", "--all")
     git(shop.root, "commit", "--quiet", "-m", "All of it")
@@ -149,7 +149,7 @@ def test_files_of_holdfast_itself_are_never_among_the_likely_ones(shop: Prompted
     assert shop.asked("write a haiku about cherry blossoms in Kyoto", session_id="another") == []
 
 
-@pytest.mark.promise("R8")
+@pytest.mark.promise("R8", "W11")
 def test_a_prompt_that_names_the_number_of_a_change_is_told_its_files(shop: Prompted) -> None:
     for number, path in ((12, "shop/refunds.py"), (13, "mail/newsletter.py")):
         git(shop.root, "add", path)

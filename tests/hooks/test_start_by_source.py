@@ -53,7 +53,7 @@ def last(enabled: Enabled) -> Injection:
     return injections(enabled.project)[-1]
 
 
-@pytest.mark.promise("H2", "U7")
+@pytest.mark.promise("H2", "U7", "W16")
 def test_a_resumed_session_is_told_what_others_did_since_its_last_answer(enabled: Enabled) -> None:
     since = (
         meanwhile("after", 60),
@@ -94,7 +94,7 @@ def test_a_line_that_fits_nowhere_does_not_stand_in_the_way(enabled: Enabled) ->
     assert last(enabled).left_out == 3
 
 
-@pytest.mark.promise("U7")
+@pytest.mark.promise("U7", "W16")
 def test_nothing_changed_nothing_said(enabled: Enabled) -> None:
     enabled.prepare(since=(meanwhile("before", 2 * HOUR),))
     answer = start(enabled, source="resume", seconds_since_last_response=HOUR)
@@ -239,6 +239,7 @@ def commit(root: Path, text: str) -> str:
     return done.stdout[:8]
 
 
+@pytest.mark.promise("W16")
 def test_a_resumed_session_hears_of_the_branch_the_commit_and_the_guides_that_changed(
     enabled: Enabled,
 ) -> None:

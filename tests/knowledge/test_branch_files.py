@@ -5,8 +5,12 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from holdfast.knowledge.branch_files import MOST_FILES, branch_files
 from holdfast.knowledge.co_change import changed_together
+
+pytestmark = pytest.mark.promise("W11")
 
 
 def git(root: Path, *words: str) -> None:

@@ -33,6 +33,7 @@ def story(make_repo: Make) -> GitStory:
     return GitStory(make_repo("shop"))
 
 
+@pytest.mark.promise("W7")
 def test_the_body_of_a_commit_is_told_with_author_and_hash(story: GitStory) -> None:
     sha = story.commit(FEED, BOB)
     source = read_of(story.root).of(sha)
@@ -183,6 +184,7 @@ def statuses(memory: CommitMemory, sha: str) -> set[str]:
     return {told.status for told in memory.of(sha).statements}
 
 
+@pytest.mark.promise("W6")
 def test_a_revert_takes_back_what_a_commit_said_and_keeps_its_reason(story: GitStory) -> None:
     sha = story.commit(RETRY)
     memory = read_of(story.root)
@@ -246,6 +248,7 @@ def test_a_partial_revert_and_a_mention_take_nothing_back(story: GitStory) -> No
     assert statuses(read_of(story.root), sha) == {"agreed"}
 
 
+@pytest.mark.promise("W6")
 def test_a_revert_on_another_branch_counts_there_only(story: GitStory) -> None:
     story.commit("begin the shop and its warehouse")
     story.commit(CACHE)
@@ -261,6 +264,7 @@ def test_a_revert_on_another_branch_counts_there_only(story: GitStory) -> None:
 # --- branches ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.promise("W6")
 def test_own_commits_of_other_branches_count_there_until_they_are_merged(story: GitStory) -> None:
     story.commit("begin the shop and its warehouse")
     story.git("checkout", "-q", "-b", "retry")

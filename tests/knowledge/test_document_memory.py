@@ -92,6 +92,7 @@ class Documents:
         return {source.id: source for source in reading.sources}
 
 
+@pytest.mark.promise("W7")
 def test_a_decision_record_says_what_was_decided_and_what_was_not(story: GitStory) -> None:
     story.commit("Add", files={"docs/adr/0003-quotes.md": RECORD})
     documents = Documents(story.root)
@@ -166,6 +167,7 @@ def test_a_record_outside_of_the_usual_folders_is_found_by_its_form(story: GitSt
     assert list(documents.sources) == ["doc:notes/quotes.md"]
 
 
+@pytest.mark.promise("W7")
 def test_each_version_of_a_changelog_is_a_source(story: GitStory) -> None:
     story.commit("Add", files={"CHANGELOG.md": LOG})
     documents = Documents(story.root)

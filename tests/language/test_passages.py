@@ -48,7 +48,7 @@ TEAPOTS = talk(
 )
 
 
-@pytest.mark.promise("C4")
+@pytest.mark.promise("C4", "W1")
 def test_what_was_settled_piece_by_piece_is_kept_with_what_it_answers() -> None:
     agreed = said(passages_of(TEAPOTS))
     assert "8 minutes at most" in agreed
@@ -56,12 +56,12 @@ def test_what_was_settled_piece_by_piece_is_kept_with_what_it_answers() -> None:
     assert "child lock" in agreed and "60 degrees" in agreed
 
 
-@pytest.mark.promise("C4")
+@pytest.mark.promise("C4", "W1", "W5")
 def test_a_proposal_that_was_corrected_is_not_told_as_agreed() -> None:
     assert "timer of 30 minutes" not in said(passages_of(TEAPOTS))
 
 
-@pytest.mark.promise("C4")
+@pytest.mark.promise("C4", "W1")
 def test_what_only_an_agent_said_is_proposed() -> None:
     dialogue = talk(
         "look around in the billing module and tell me what you see",

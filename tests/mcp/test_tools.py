@@ -160,10 +160,11 @@ def test_a_fact_needs_evidence_and_a_dead_end_how_it_failed(shop: Path, holdfast
     assert holdfast("log", "--json", check=0).json() == []
 
 
+@pytest.mark.promise("W3")
 def test_a_question_is_answered_from_the_record_once_it_was_answered(shop: Path) -> None:
     async def scene(said: Talk) -> list[Said]:
         return [
-            await said("question", question="Which region do we deploy to?"),
+            await said("question", question="Which region do we deploy to?", keep=True),
             await said("question", question="Which region do we deploy to?"),
             await said("question", question="Which region do we deploy to?", answer="eu-west-1"),
             await said("question", question="Which region do we deploy to?"),
@@ -177,6 +178,40 @@ def test_a_question_is_answered_from_the_record_once_it_was_answered(shop: Path)
     assert "eu-west-1" in third.fenced and "eu-west-1" not in third.plain
     assert "open-questions.md" in third.fenced
     assert "eu-west-1" in changed.fenced
+
+
+# What is made from the files, and made again when it is missing or old.
+DERIVED = re.compile(
+    r"/(?:index\.(?:db|json)(?:-wal|-shm)?|index-\w+\.vec|told\.db|hot\.(?:db|words)|locks/.*)\Z"
+)
+
+
+def kept_in(*roots: Path) -> dict[str, bytes]:
+    """Every file below, without what is derived from the others."""
+    files = (path for root in roots for path in root.rglob("*") if path.is_file())
+    return {str(path): path.read_bytes() for path in files if not DERIVED.search(path.as_posix())}
+
+
+@pytest.mark.promise("W10")
+def test_asking_writes_nothing(shop: Path, home: Path, holdfast: Holdfast) -> None:
+    decided = holdfast("decide", "Deploy to the region eu-west-1", "--json", check=0).json()["id"]
+    before = kept_in(shop, home)
+
+    async def scene(said: Talk) -> list[Said]:
+        return [
+            await said("recall", task="change the region that we deploy to"),
+            await said("recall", task="regions", brief=True),
+            await said("search", query="region"),
+            await said("open", place=decided),
+            await said("question", question="Which region do we deploy to?"),
+            await said("question", question="Who is on call at night?"),
+            await said("recommend", goal="deploy to another region"),
+        ]
+
+    answers = talk(shop, scene)
+    assert [answer.failed for answer in answers] == [False] * len(answers)
+    assert "eu-west-1" in answers[4].fenced and "not asked before" in answers[5]
+    assert kept_in(shop, home) == before
 
 
 def test_what_contradicts_is_said_and_both_stay_until_one_is_rejected(shop: Path, holdfast: Holdfast) -> None:

@@ -126,7 +126,7 @@ def asked(question: str) -> Answers:
     return reply(question, list(RECORD.values()), MEANINGS)
 
 
-@pytest.mark.promise("M4")
+@pytest.mark.promise("M4", "W3")
 def test_questions_are_answered_where_the_record_says_it_and_never_wrongly() -> None:
     answered = offered = 0
     answerable = [(question, name) for question, name in QUESTIONS if name]

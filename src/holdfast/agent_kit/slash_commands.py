@@ -102,7 +102,8 @@ SKILL = """holdfast keeps what earlier sessions of every agent did in this repos
 
 - `recall` with the task in a sentence, before you explore: files, facts, decisions and dead ends of like sessions.
 - `search`, then `open` with a hit's id, when you look for something in particular.
-- `question` before you ask the user something about the project: it may be answered; with `answer` it is closed.
+- `question` before you ask the user something about the project: it may be answered. With `keep` it stays open, with
+  `answer` it is closed.
 - `remember` what later sessions need: a decision with its reason, a fact with the evidence that shows it, a dead end.
   Not what the code or git says anyway.
 - `handoff` when work stops half done: what is next, one step per line.

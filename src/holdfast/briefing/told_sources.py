@@ -64,7 +64,7 @@ def _files(project: Project) -> Iterator[tuple[str, Path]]:
     for name in known_projects(project):
         with contextlib.suppress(HoldfastError):
             store = MemoryStore(project, name)
-            for path in (*store.months(), store.reference_file):
+            for path in (*store.months(), store.reference_file, store.questions_file):
                 if path.is_file():
                     yield path.relative_to(project.memory).as_posix(), path
 
@@ -80,7 +80,8 @@ def _take_in(
     mark, name = stamp(path), shown.split("/")[1]
     try:
         store = MemoryStore(project, name)
-        sections = _decided_by_hand(store) if path == store.reference_file else store.decisions(path).sections
+        by_hand = _BY_HAND_IN.get(path.name)
+        sections = by_hand(store) if by_hand else store.decisions(path).sections
     except (HoldfastError, OSError):
         return mark, seen.get(shown, ("", []))[1]  # `doctor` reports it; what was read before stays
     ids: list[str] = []
@@ -89,7 +90,7 @@ def _take_in(
         if not section.passages:
             continue
         digest = blake2b(msgspec.json.encode(section), digest_size=8).hexdigest()
-        origin = BY_HAND if path == store.reference_file else "note"
+        origin = BY_HAND if by_hand else "note"
         id = section.session or f"{origin} {blake2b(_key(section).encode(), digest_size=6).hexdigest()}"
         ids.append(id)
         if known.get(id) != digest:
@@ -121,6 +122,31 @@ def _decided_by_hand(store: MemoryStore) -> list[SessionPassages]:
         for decision in store.facts().reference.decisions
         if not decision.session and decision.by != "agent"
     ]
+
+
+def _answered_by_hand(store: MemoryStore) -> list[SessionPassages]:
+    """The questions that a person answered. What sessions were answered stands in the files of their months."""
+    return [
+        SessionPassages(
+            session="",
+            title=question.text,
+            at=question.at if question.answered_at is None else question.answered_at,
+            passages=(
+                Passage(
+                    text=f"{question.text} → {question.answer}",
+                    kind="answer",
+                    by="user",
+                    worth=_WORTH_BY_HAND,
+                    written_id=question.id,
+                ),
+            ),
+        )
+        for question in store.questions().questions
+        if question.answer and not question.session and question.by != "agent"
+    ]
+
+
+_BY_HAND_IN = {"reference.md": _decided_by_hand, "open-questions.md": _answered_by_hand}
 
 
 def _key(section: SessionPassages) -> str:

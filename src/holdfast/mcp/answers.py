@@ -225,7 +225,8 @@ def _question(machine: Machine, given: tools.Question, client: str) -> str:
         return _answered(machine, given)
     from holdfast.flows.questions import ask, count_answer
 
-    record = may_write(machine, permit(machine, reads=True, writes=False))
+    # Asking alone writes nothing, as on the command line.
+    record = may_write(machine, permit(machine, reads=True, writes=False)) and given.keep
     reply = ask(machine, given.question, record=record)
     if reply.status == "answered" and record:
         with suppress(StoreError):  # the answer is worth more than having counted it

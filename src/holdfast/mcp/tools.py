@@ -68,6 +68,7 @@ class Remember(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Question(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     question: Annotated[str, Meta(max_length=LONGEST, description="its words or Q- id")]
     answer: Annotated[str, Meta(max_length=LONGEST, description="closes it")] = ""
+    keep: Annotated[bool, Meta(description="unanswered: keep it open for the user")] = False
 
 
 class Handoff(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -138,7 +139,7 @@ TOOLS = (
     ),
     Tool(
         "question",
-        "Ask the record; what it cannot answer is kept as an open question. With answer: close the question.",
+        "Ask the record. Writes only with keep (what it cannot answer stays open) or answer (closes it).",
         Question,
         True,
     ),
