@@ -78,6 +78,7 @@ def undo_in(toast: str) -> dict[str, str]:
 def test_every_view_shows_what_the_commands_list(seeded: Served, machine: Machine) -> None:
     pages = {view: plain(seeded.get(f"/{seeded.slug}/memory{view}")) for view in VIEWS}
     memory = ProjectMemory(machine.project())
+    pages[""] += plain(seeded.get(f"/{seeded.slug}/memory?likely=no"))  # what was said in passing
     for said in memory.statements("decision"):
         assert said.text in pages[""] and said.id in pages[""]
         assert not said.reason or f"Because {said.reason}" in pages[""]

@@ -9,13 +9,14 @@ from msgspec import Struct
 
 from holdfast.core.stopwords import ENGLISH
 from holdfast.core.words import words
-from holdfast.language.harvest_sentences import is_next_move
+from holdfast.language.settling import settles
 from holdfast.memory.decisions import SessionPassages, passage_statement
 from holdfast.memory.read import ProjectMemory
 from holdfast.model.memory import Passage
 from holdfast.model.statement import Statement, StatementKind
 
 _SHARED_WORDS = 2  # of a decision and what was turned down for it
+_judged: dict[int, bool] = {}  # by text and speaker: a list is made again after each change of the memory
 
 
 class Row(Struct, frozen=True, gc=False):
@@ -81,11 +82,11 @@ class StatementList:
         return self._by_kind.get(kind, ())
 
     def likely(self, kind: StatementKind) -> tuple[Sequence[Row], Sequence[Row]]:
-        """The rows that settle something, and those that only say what to do next. What a person wrote down counts."""
+        """The rows that settle something, and those that belong to their moment. What a person wrote down counts."""
         if kind not in self._likely:
             parts: tuple[list[Row], list[Row]] = ([], [])
             for row in self.rows(kind):
-                parts[row.passage is not None and is_next_move(row.passage.text)].append(row)
+                parts[row.passage is not None and not settling(row.passage)].append(row)
             self._likely[kind] = parts
         return self._likely[kind]
 
@@ -123,6 +124,16 @@ class StatementList:
                 if (passage.question and passage.question == said.subject) or len(shared) >= _SHARED_WORDS:
                     found.append(passage_statement(passage, section, project))
         return found
+
+
+def settling(passage: Passage) -> bool:
+    """Whether a passage stands in lists of decisions: what was turned down or replaced was a proposal in any case."""
+    if passage.status not in ("agreed", "proposed"):
+        return True
+    key = hash((passage.text, passage.by, bool(passage.question)))
+    if key not in _judged:
+        _judged[key] = settles(passage.text, passage.by, answers=bool(passage.question))
+    return _judged[key]
 
 
 def matching(rows: Sequence[Row], text: str = "", status: str = "", who: str = "") -> Sequence[Row]:

@@ -22,6 +22,7 @@ _TOP, _BOTTOM = 22, 20  # room for labels above and below
 _ROW = 26  # of a chart with a line for each item
 _MOST_LABELS = 8  # below columns
 _COLOURS = 6
+_BESIDE = " · "
 _CELL, _GAP = 12, 3  # of the heat map
 _TICKS = (0.02, 0.04, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)  # where the scale of rates may end
 _DAYS = ("Mon", "", "Wed", "", "Fri", "", "")
@@ -70,10 +71,14 @@ class Rate(Struct, frozen=True, kw_only=True):
     value: float
     high: float
     n: int
+    url: str = ""
 
 
 def bars(id: str, title: str, items: Sequence[Bar], *, unit: str, what: str = "") -> Chart:
-    """A line for each item, the label before the bar and the value at its end."""
+    """A line for each item, the label before the bar and the value at its end.
+
+    `unit` and what is shown may name several figures, with ` · ` between them: the first is drawn, each has a column.
+    """
     top = max((item.value for item in items), default=0.0) or 1.0
     lines: list[Markup] = []
     for number, item in enumerate(items):
@@ -85,7 +90,7 @@ def bars(id: str, title: str, items: Sequence[Bar], *, unit: str, what: str = ""
         ).format(y + 6, _round(width), item.label, item.shown)
         if item.url:
             label = Markup('<a href="{}">{}</a>').format(item.url, label)
-            bar = _linked(item.url, item.label, bar)
+            bar = _linked(item.url, f"{item.label}: {item.shown}", bar)
         lines.append(
             Markup(
                 '<text class="strong" x="0" y="{}">{}</text>{}<text x="{}%" y="{}" dx="6">{}</text>'
@@ -109,8 +114,8 @@ def bars(id: str, title: str, items: Sequence[Bar], *, unit: str, what: str = ""
             lines,
             role=_role(items),
         ),
-        columns=[what or "Name", (_sentence(unit) or "Value", "right")],
-        rows=[[item.label, item.shown] for item in items],
+        columns=[what or "Name", *((_sentence(one) or "Value", "right") for one in unit.split(_BESIDE))],
+        rows=[[item.label, *item.shown.split(_BESIDE)] for item in items],
     )
 
 
@@ -273,6 +278,9 @@ def rates(id: str, title: str, items: Sequence[Rate], *, unit: str = "", what: s
     ]
     for number, item in enumerate(items):
         y = number * _ROW + 12
+        label: Markup = escape(cut(item.label, 32))
+        if item.url:
+            label = Markup('<a href="{}">{}</a>').format(item.url, label)
         lines.append(
             Markup(
                 '<text class="strong" x="0" y="{}">{}</text>'
@@ -281,7 +289,7 @@ def rates(id: str, title: str, items: Sequence[Rate], *, unit: str = "", what: s
                 '<text x="100%" y="{}" text-anchor="end">{}</text>'
             ).format(
                 y + 4,
-                cut(item.label, 32),
+                label,
                 place(item.low),
                 place(item.high),
                 y,
@@ -297,7 +305,7 @@ def rates(id: str, title: str, items: Sequence[Rate], *, unit: str = "", what: s
         id=id,
         title=title,
         unit=unit,
-        svg=_svg(title, [f"{item.label} {_rate(item)}" for item in items], height, lines),
+        svg=_svg(title, [f"{item.label} {_rate(item)}" for item in items], height, lines, role=_role(items)),
         columns=[what, ("Rate", "right"), ("From", "right"), ("To", "right"), ("n", "right")],
         rows=[
             [item.label, f"{item.value:.1%}", f"{item.low:.1%}", f"{item.high:.1%}", f"{item.n:,}"]
@@ -377,7 +385,7 @@ def _linked(url: str, label: str, mark: Markup) -> Markup:
     return Markup('<a href="{}" tabindex="-1" aria-label="{}">{}</a>').format(url, label, mark)
 
 
-def _role(marks: Sequence[Bar] | Sequence[Stack]) -> str:
+def _role(marks: Sequence[Bar] | Sequence[Stack] | Sequence[Rate]) -> str:
     """What is one image can hold no links."""
     return "group" if any(mark.url for mark in marks) else "img"
 

@@ -40,6 +40,7 @@ _FEWEST = 2  # judged sessions of a group, below which a rate says nothing at al
 class Group(Struct, frozen=True):
     """A model, a kind or an agent: what its sessions cost, and how often one fails."""
 
+    key: str  # its name as recorded
     name: str
     spent: Spending
     failed: int
@@ -56,7 +57,10 @@ def show(request: Request) -> Page:
     asked = request.query
     every = entries_of(request)
     span = int(asked["span"]) if asked.get("span") in dict(SPANS) else 0
-    since = request.now - timedelta(days=span)
+    since = (request.now.astimezone() - timedelta(days=span)).replace(
+        hour=0, minute=0, second=0, microsecond=0
+    )
+    first = since.date().isoformat() if span else ""
     chosen = [e for e in every if not span or (e.timestamp is not None and e.timestamp >= since)]
     by = asked["by"] if asked.get("by") in dict(PERIODS) else "day"
     split = asked["split"] if asked.get("split") in dict(SPLITS) else "model"
@@ -74,8 +78,9 @@ def show(request: Request) -> Page:
         whole=_spent(chosen),
         chart=_over_time(request, chosen, by, split) if chosen else None,
         groups=_groups(chosen, split),
-        costs=_cost_bars(request, chosen, split),
-        failures=_failures(chosen, split),
+        listed=lambda name: _listed(request, split, name, first, "failed"),
+        costs=_cost_bars(request, chosen, split, first),
+        failures=_failures(request, chosen, split, first),
         maturity=maturity(len(chosen)),
         dearest=dearest,
         titles=titles_of(request.project, dearest),
@@ -143,7 +148,8 @@ def _over_time(request: Request, entries: Sequence[LedgerEntry], by: str, split:
     ordered = sorted(sums, key=lambda name: (-sums[name], name))
     series, rest = ordered[:_MOST_SERIES], ordered[_MOST_SERIES:]
     names = sorted({period for period, _ in costs})
-    names = periods_between(names[0], names[-1], by)[-_MOST_COLUMNS:]
+    every = periods_between(names[0], names[-1], by)
+    names = every[-_MOST_COLUMNS:]
     stacks = []
     for period in names:
         values = [float(costs.get((period, name), 0)) for name in series]
@@ -158,7 +164,8 @@ def _over_time(request: Request, entries: Sequence[LedgerEntry], by: str, split:
         "cost-over-time",
         titles[by],
         stacks,
-        unit="US dollars, at API prices",
+        unit="US dollars, at API prices"
+        + (f", the last {len(names)} {by}s" if len(every) > len(names) else ""),
         write=dollars,
         series=labels,
         what=by.capitalize(),
@@ -190,6 +197,7 @@ def _groups(entries: Sequence[LedgerEntry], split: str) -> list[Group]:
         figures = judged.get(name, {})
         found.append(
             Group(
+                name,
                 _named(split, name),
                 own,
                 figures.get("failed_sessions") or 0,
@@ -207,14 +215,21 @@ _JUDGED = ("model", "kind", "agent")
 _LISTED = ("model", "kind", "agent", "outcome")  # what Sessions can be narrowed to
 
 
-def _cost_bars(request: Request, entries: Sequence[LedgerEntry], split: str) -> Chart | None:
+def _listed(request: Request, split: str, name: str, first: str, only: str = "") -> str:
+    """Where the sessions of a group are listed; `name` as it is recorded."""
+    if split not in _LISTED or name == UNKNOWN:
+        return ""
+    return request.url("sessions", **{split: name, "with": only, "from": first})
+
+
+def _cost_bars(request: Request, entries: Sequence[LedgerEntry], split: str, first: str) -> Chart | None:
     spent = sorted(spending_by(entries, PARTS[split]).items(), key=lambda item: (-item[1].cost_usd, item[0]))
     items = [
         Bar(
             label=_named(split, name),
             value=float(own.cost_usd),
             shown=f"{written(own)} · {own.sessions:,}",
-            url=request.url("sessions", **{split: name}) if split in _LISTED and name != UNKNOWN else "",
+            url=_listed(request, split, name, first),
         )
         for name, own in spent[:_MOST_BARS]
     ]
@@ -224,7 +239,7 @@ def _cost_bars(request: Request, entries: Sequence[LedgerEntry], split: str) -> 
     return bars("cost-by-part", title, items, unit="US dollars · sessions", what=dict(SPLITS)[split])
 
 
-def _failures(entries: Sequence[LedgerEntry], split: str) -> Chart | None:
+def _failures(request: Request, entries: Sequence[LedgerEntry], split: str, first: str) -> Chart | None:
     """How often a session has a failed task, with the interval in which the true rate lies."""
     by = split if split in _JUDGED else "kind"
     groups = [
@@ -236,7 +251,14 @@ def _failures(entries: Sequence[LedgerEntry], split: str) -> Chart | None:
         return None
     groups.sort(key=lambda one: (-one.judged, one.name))
     items = [
-        Rate(label=one.name, low=one.interval[0], value=one.rate or 0.0, high=one.interval[1], n=one.judged)
+        Rate(
+            label=one.name,
+            low=one.interval[0],
+            value=one.rate or 0.0,
+            high=one.interval[1],
+            n=one.judged,
+            url=_listed(request, by, one.key, first, "failed") if one.failed else "",
+        )
         for one in groups[:_MOST_BARS]
         if one.interval is not None
     ]

@@ -27,6 +27,7 @@ STATUSES = (
 )
 TONES = {"agreed": "good", "proposed": "warn", "rejected": "plain", "superseded": "plain", "retired": "plain"}
 WORDS = {"agreed": "holds", "rejected": "turned down"}
+_IN_PASSING = {"agreed": "plain"}, {"agreed": "said in passing"}
 BASES = {"person": "said by a person", "agent": "said by an agent", "command": "shown by a command"}
 
 
@@ -56,8 +57,10 @@ class ShownDecision(Struct, frozen=True):
 def show(request: Request) -> Page:
     asked = request.query
     likely, others = statements_of(request).likely("decision")
-    rows = others if asked.get("likely") == "no" else likely
-    chosen = matching(rows, asked.get("q", ""), asked.get("status", ""), asked.get("who", ""))
+    passing = asked.get("likely") == "no"
+    rows = others if passing else likely
+    filters = asked.get("q", ""), asked.get("status", ""), asked.get("who", "")
+    chosen = matching(rows, *filters)
     part = request.page(chosen)
     return Page(
         "memory.html",
@@ -66,12 +69,13 @@ def show(request: Request) -> Page:
         part=part,
         total=len(rows),
         less_likely=len(others),
+        in_passing=0 if chosen or passing else len(matching(others, *filters)),
         decisions=shown_decisions(request, [row.said for row in part.items]),
         asked=asked,
         statuses=STATUSES,
         who=WHO,
-        tones=TONES,
-        words=WORDS,
+        tones=TONES | _IN_PASSING[0] if passing else TONES,
+        words=WORDS | _IN_PASSING[1] if passing else WORDS,
     )
 
 
@@ -90,6 +94,7 @@ def show_one(request: Request) -> Page:
         part=Slice([said], 1, 1, 1),
         total=1,
         less_likely=0,
+        in_passing=0,
         decisions=shown_decisions(request, [said]),
         asked=None,
         statuses=STATUSES,

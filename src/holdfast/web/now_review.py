@@ -13,6 +13,7 @@ from holdfast.core.wording import cut
 from holdfast.flows import lessons
 from holdfast.lessons.states import LessonStatus
 from holdfast.memory.decisions import passage_statement
+from holdfast.memory.listing import settling
 from holdfast.memory.read import ProjectMemory
 from holdfast.model.statement import Statement
 from holdfast.web.changes import change
@@ -72,7 +73,7 @@ def _unconfirmed(request: Request) -> Sequence[Statement]:
             passage_statement(passage, section, name)
             for name, section in memory.passages(newest_first=True)
             for passage in section.passages
-            if passage.kind == "decision" and passage.id not in known
+            if passage.kind == "decision" and passage.id not in known and settling(passage)
         )
         waiting = list(islice(filter(_waits, chain(registered, said)), MOST_SOUGHT))
         return sorted(waiting, key=lambda one: (one.worth, one.order), reverse=True)

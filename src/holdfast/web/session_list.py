@@ -117,6 +117,11 @@ def titles(part: Iterable[Listed]) -> dict[str, str]:
 # --- filters -------------------------------------------------------------------------------------------
 
 
+def has_failed_task(entry: LedgerEntry) -> bool:
+    """What the rates of the screen Cost count."""
+    return entry.tasks is not None and 0 < (entry.failed or 0) <= entry.tasks
+
+
 class Choice(Struct, frozen=True):
     """A filter whose values are those that sessions have."""
 
@@ -134,6 +139,7 @@ CHOICES = (
 )
 WITH: Mapping[str, tuple[str, Callable[[Listed], bool]]] = {
     "told": ("Lines from memory", lambda one: one.told.lines > 0),
+    "failed": ("A failed task", lambda one: has_failed_task(one.entry)),
     "commits": ("Commits", lambda one: bool(one.entry.commits)),
     "failures": ("Failed calls", lambda one: one.overview.failed_calls > 0),
     "subagents": ("Subagents", lambda one: one.overview.subagents > 0),

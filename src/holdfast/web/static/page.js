@@ -168,7 +168,10 @@ async function refresh(topics = ["all"]) {
     const parts = all("[data-live]").filter((part) => now.has("all") || part.dataset.live.split(" ").some((topic) => now.has(topic)));
     try {
       const response = parts.length ? await fetch(location.href, { headers: { "X-Holdfast": "1" } }) : null;
-      if (response?.ok) replace(parts, new DOMParser().parseFromString(await response.text(), "text/html"));
+      const text = response?.ok ? await response.text() : "";
+      // A button whose row were replaced while its write runs would not hear of the end of it.
+      if (writing) now.forEach((topic) => due.add(topic));
+      else if (text) replace(parts, new DOMParser().parseFromString(text, "text/html"));
     } catch { break; /* the page has ended, and the stream of events says so */ }
     if (due.size) await new Promise((done) => setTimeout(done, 500));  // an agent that writes fast is not followed faster
   }
