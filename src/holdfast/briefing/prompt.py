@@ -14,6 +14,7 @@ from holdfast.briefing.file_pointers import TABLES, pointer_sessions, prompt_wor
 from holdfast.briefing.lesson_lines import flat, instructions, write_lessons
 from holdfast.briefing.projects import naming
 from holdfast.briefing.start import is_stated
+from holdfast.briefing.style_lines import write_style
 from holdfast.briefing.told_sources import update_told
 from holdfast.core.patterns import lazy_regex
 from holdfast.core.place import is_checkout
@@ -80,6 +81,7 @@ def write_prompting(
         _facts(memory or ProjectMemory(project), guides),
     )
     silenced = write_lessons(db, machine, project, before, guides)
+    write_style(db, machine, project, guides)
     write_commands(db, machine, project, silenced, guides)
     _write_branch_files(db, project, before)
     return stamp if complete else ""  # git timed out: ask again next time

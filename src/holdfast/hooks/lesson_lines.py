@@ -1,7 +1,8 @@
-"""Chooses the lessons for a prompt: the user's corrections, commands that it implies, rules that match its words.
+"""Chooses the lessons for a prompt: the user's corrections and style.md, commands that it implies, rules that match its
+words, and the convention that it calls for.
 
-`briefing/lesson_lines.py` prepares the rows; here words are compared, and the files that a chosen lesson depends on are
-checked with stat. If one has changed, the lesson is left out and the child process checks it.
+`briefing/lesson_lines.py` and `briefing/style_lines.py` prepare the rows; here words are compared, and the files that a
+chosen lesson depends on are checked with stat. If one has changed, the lesson is left out and the child checks it.
 """
 
 from __future__ import annotations
@@ -22,10 +23,17 @@ if TYPE_CHECKING:
 LESSON_TOKENS = 100
 CORRECTION_TOKENS = 50  # a share of their own, so that corrections and commands do not crowd each other out
 COMMAND_TOKENS = 50
+CONVENTION_TOKENS = 24  # for the one that is told
 MOST_LESSONS = 6
 SHARE = 0.5  # of a rule's words, by rarity, that the prompt must contain
-CORRECTION, COMMAND, PROSE = range(3)
-_BUDGETS = {CORRECTION: CORRECTION_TOKENS, COMMAND: COMMAND_TOKENS, PROSE: LESSON_TOKENS}
+CORRECTION, COMMAND, PROSE, CONVENTION = range(4)
+_TYPES = {"correction": CORRECTION, "command": COMMAND, "convention": CONVENTION}
+_BUDGETS = {
+    CORRECTION: CORRECTION_TOKENS,
+    COMMAND: COMMAND_TOKENS,
+    PROSE: LESSON_TOKENS,
+    CONVENTION: CONVENTION_TOKENS,
+}
 _COLUMNS = "id, kind, job, text, files, words, reach, places, reason"
 ONE_WORD, ANYTHING = 1, 2  # how much of a lesson the prompt must contain: one word, nothing; 0: a good part
 # Words of a prompt that will need a command of this job.
@@ -76,7 +84,9 @@ def lessons_for(
     candidates.sort(key=lambda one: one[:3])
     left, of_type = min(budget, LESSON_TOKENS), dict(_BUDGETS)
     for type_, _, _, why, row in candidates:
-        line = f"{row[3]} [{row[0]}]"
+        if type_ == CONVENTION and of_type[type_] < CONVENTION_TOKENS:
+            continue  # one is told
+        line = f"{row[3]} [{row[0]}]" if row[0] else row[3]
         cost = count_tokens(line)
         if cost > min(left, of_type[type_]) or len(chosen.lines) == MOST_LESSONS:
             chosen.left_out += 1
@@ -92,25 +102,22 @@ def lessons_for(
 def _fit(row: Row, text: str, plain: Collection[str], said: Collection[str]) -> tuple[int, float, str] | None:
     """The type of the line, how well the lesson fits this prompt, and why; None when it does not."""
     _, kind, job, _, files, weighed, reach, _, _ = row
-    type_ = CORRECTION if kind == "correction" else COMMAND if kind == "command" else PROSE
+    type_ = _TYPES.get(kind, PROSE)
     if trigger := next((word for word in _IMPLIED.get(job, ()) if word in plain), ""):
         return type_, 2.0, f'the prompt says "{trigger}"'
     if files and (
         path_named := next((path for path in files.split("\n") if path and names_file(text, path)), "")
     ):
         return type_, 2.0, f"the prompt names {path_named}"
-    if reach == ANYTHING:
-        return (
-            type_,
-            1.0,
-            "it holds whatever is asked" if type_ == CORRECTION else "changes are checked with it",
-        )
     parts = [part.partition(":") for part in weighed.split()]
     shared = [word for word, _, _ in parts if word in said]
-    if not shared:
-        return None
     weights = {word: float(weight) for word, _, weight in parts}
     share = sum(weights[word] for word in shared) / (sum(weights.values()) or 1.0)
+    if reach == ANYTHING:
+        why = "it holds whatever is asked" if type_ == CORRECTION else "changes are checked with it"
+        return type_, 1.0 + share, why
+    if not shared:
+        return None
     if (share >= SHARE and len(shared) > 1) or (reach == ONE_WORD and shared):
         return type_, share, ", ".join(sorted(shared)[:3])
     return None

@@ -322,9 +322,20 @@ def propose(text: str, corrections: Iterable[str], where: str = "style.md") -> s
 
 def says_something(text: str) -> bool:
     """Whether a person has written a rule, or agreed to one: proposed rules do not count yet."""
+    return any(True for _ in _written_in(text))
+
+
+def rules_of_style(text: str) -> list[str]:
+    """The rules that a person wrote or agreed to, without bullets, headings and comments."""
+    bare = (_SOURCE.sub("", line.strip()).lstrip("-*+ ").strip() for line in _written_in(text))
+    rules = (md.decode(line) for line in bare if not line.startswith(("#", "<!--", "```", "|", ">")))
+    return list(dict.fromkeys(rule for rule in rules if rule))
+
+
+def _written_in(text: str) -> Iterator[str]:
     our_lines = {*SEED.split("\n"), "## Proposed"}
     lines = sections.parse(text, "style.md").outside().splitlines()
-    return any(line.strip() and line not in our_lines for line in lines)
+    return (line for line in lines if line.strip() and line not in our_lines)
 
 
 def _folded(line: str) -> str:
