@@ -15,7 +15,7 @@ from tests.sync.transports import some_packs
 from holdfast.postgres import source
 from holdfast.postgres.address import parse_address
 from holdfast.postgres.connection import connected
-from holdfast.postgres.index import TeamIndex
+from holdfast.postgres.index import _HASHES, TeamIndex
 from holdfast.postgres.source import PostgresSource, PostgresVocabulary, prepare
 from holdfast.search import Chunk
 from holdfast.search.contract import Query, Scope
@@ -147,4 +147,63 @@ def test_candidates_by_words_come_from_the_index_of_words_in_spite_of_the_polici
         assert index.search("export client retries")
         index.session.execute("SELECT pg_stat_force_next_flush()")
     used = "SELECT sum(idx_scan) FROM pg_stat_user_indexes WHERE indexrelname LIKE 'statement%words%'"
+    assert wait_until(lambda: crowded.sql(used) > [(0,)], 30)
+
+
+def rows_read(session: Session) -> int:
+    """Of the statements, by this transaction so far."""
+    query = (
+        "SELECT coalesce(sum(coalesce(idx_tup_fetch, 0) + seq_tup_read), 0)::bigint FROM pg_stat_xact_all_tables "
+        "WHERE schemaname = 'holdfast' AND relname LIKE 'statement%'"
+    )
+    ((count,),) = session.execute(query).fetchall()
+    return int(str(count))
+
+
+def test_a_row_is_looked_up_and_not_found_by_reading_the_whole_project(crowded: Server) -> None:
+    """Without statistics a plan takes a project for two rows: what it then reads grows with the team."""
+    with connected(parse_address(crowded.address("dan"))) as session:
+        prepare(session)
+        words = PostgresVocabulary(session, "crowd", Splitter())
+        words.seen()
+        found = session.execute(
+            "SELECT n, chunk, id, start, stop FROM holdfast.statement WHERE project = 'crowd' LIMIT 5"
+        ).fetchall()
+        numbers, chunks = [int(str(row[0])) for row in found], [int(str(row[1])) for row in found]
+        (vector,) = StaticTable().embed(["export client"])
+        question, scope = Query(f"{found[0][2]}", Scope(), None, vector), Scope()
+        asked = PostgresSource(session, "crowd", words)
+        looks = {
+            "of": lambda: asked.of(numbers, chunks, scope),
+            "cosines": lambda: asked.cosines(question, numbers),
+            "rows": lambda: asked.rows([(chunk, 0, 10) for chunk in chunks]),
+            "followers": lambda: list(asked.followers(chunks)),
+            "around": lambda: list(asked.around(7, 1.0, 3)),
+            "named": lambda: asked.named(question),
+            "newest": lambda: asked.newest(None),
+            "listed": lambda: asked.listed(scope, 5),
+            "hashes": lambda: session.execute(
+                _HASHES, [[str(row[2]) for row in found], "crowd", "d" * 16]
+            ).fetchall(),
+        }
+        read = {}
+        for name, look in looks.items():
+            with session.transaction():
+                before = rows_read(session)
+                look()
+                read[name] = rows_read(session) - before
+    assert max(read.values()) <= 50, read
+    assert read["of"] >= 5, "it is counted at all"
+
+
+def test_the_nearest_come_from_the_graph_where_not_all_are_compared(
+    crowded: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "_EXACT", -1)
+    used = "SELECT sum(idx_scan) FROM pg_stat_user_indexes WHERE indexrelname LIKE 'statement%meaning%'"
+    crowded.sql("SELECT pg_stat_reset()")
+    with connected(parse_address(crowded.address("ana"))) as session:
+        prepare(session)
+        assert len(nearest(session, "export client retries")) == 10
+        session.execute("SELECT pg_stat_force_next_flush()")
     assert wait_until(lambda: crowded.sql(used) > [(0,)], 30)

@@ -12,6 +12,7 @@ from holdfast.postgres.address import Address
 from holdfast.postgres.connection import ServerError, connected, explaining
 from holdfast.postgres.migrations import SEARCH, require_schema
 from holdfast.postgres.source import (
+    BY_ID,
     PostgresSource,
     PostgresVocabulary,
     as_halfvec,
@@ -36,7 +37,7 @@ _MOST_TIMES = 200  # of a word in a text: the server keeps 255, and more say no 
 _LARGEST_WHOLE = 900_000  # bytes of different words; a tsvector has a megabyte
 _MOST_REPEATED = 20  # hits of one id by several authors
 _OWN = "FROM holdfast.statement WHERE project = %s AND author = %s"
-_HASHES = f"SELECT id, hash {_OWN} AND start = 0 AND id = ANY (%s)"
+_HASHES = f"SELECT s.id, s.hash {BY_ID} AND s.author = %s"
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 1))"
 _COLUMNS = {
     "start": "integer", "stop": "integer", "id": "text", "hash": "bytea", "kind": "text", "name": "text",
@@ -126,9 +127,9 @@ class TeamIndex(BaseIndex):
 
     def authors(self, ids: Collection[str]) -> dict[str, list[str]]:
         """Who has published each id."""
-        query = "SELECT id, author FROM holdfast.statement WHERE project = %s AND start = 0 AND id = ANY (%s)"
+        query = f"SELECT s.id, s.author {BY_ID} ORDER BY 1, 2"
         found: dict[str, list[str]] = {}
-        for id, author in self._rows(f"{query} ORDER BY id, author", self._project, list(ids)):
+        for id, author in self._rows(query, list(ids), self._project):
             found.setdefault(id, []).append(author)
         return found
 
@@ -225,7 +226,7 @@ class TeamIndex(BaseIndex):
 
     def _hashes(self, ids: Collection[str]) -> dict[str, bytes]:
         wanted = [storable(id) for id in ids if id]
-        return {str(id): bytes(hash) for id, hash in self._rows(_HASHES, self._project, self._author, wanted)}
+        return {str(id): bytes(hash) for id, hash in self._rows(_HASHES, wanted, self._project, self._author)}
 
     def _remove(self, ids: Collection[str]) -> int:
         query = f"DELETE {_OWN} AND id = ANY (%s) RETURNING start"

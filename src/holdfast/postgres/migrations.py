@@ -21,7 +21,7 @@ SEARCH = 3
 """The migration that search needs."""
 
 _LOCK = 7_236_450_019_001  # an advisory lock: one setup at a time
-_OLDEST = {1: 1, 2: 1, 3: 1}  # a program that knows only the packs leaves the statements alone
+_OLDEST = {1: 1, 2: 1, 3: 1, 4: 1}  # a program that knows only the packs leaves the statements alone
 _TABLE = """CREATE TABLE IF NOT EXISTS holdfast.migration (
     number integer PRIMARY KEY, name text NOT NULL, digest text NOT NULL, oldest integer NOT NULL,
     run timestamptz NOT NULL DEFAULT now())"""

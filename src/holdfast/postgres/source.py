@@ -25,6 +25,8 @@ _SETTINGS = (
     "SET hnsw.iterative_scan = relaxed_order",
     "SET hnsw.ef_search = 200",
     "SET hnsw.max_scan_tuples = 200000",
+    "SET hnsw.scan_mem_multiplier = 16",  # of work_mem, which is 4 MB by default: too little for so many
+    "SET enable_sort = off",
     "SET jit = off",
 )
 _OF = "FROM holdfast.statement AS s WHERE s.project = %s"
@@ -33,24 +35,40 @@ coalesce(sum(wholes), 0)::bigint, coalesce(sum(signs), 0)::bigint, coalesce(sum(
 coalesce(sum(later), 0)::bigint, coalesce(sum(words), 0)::bigint, coalesce(sum(whole_words), 0)::bigint
 FROM holdfast.tally WHERE project = %s"""
 _BY_WORDS = "SELECT n, score FROM holdfast.by_words(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+# The server keeps no statistics of these columns, because estimates would tell of other projects' rows. So it takes
+# each project for a handful of rows, and would rather read all of one than look something up. Therefore rows are looked
+# up one by one below OFFSET 0, which no plan can turn round (`start = 0` stays outside, or the partial index of dates
+# would seem to do as well), and `enable_sort = off` leaves the graph as the way to the nearest.
+_LOOKED_UP = "FROM unnest(%s::bigint[]) AS asked ({column}) CROSS JOIN LATERAL ({query} OFFSET 0) AS s"
+_BY_NUMBER = _LOOKED_UP.format(
+    column="n", query="SELECT * FROM holdfast.statement AS t WHERE t.project = %s AND t.n = asked.n"
+)
+BY_ID = """FROM unnest(%s::text[]) AS asked (id) CROSS JOIN LATERAL (
+SELECT * FROM holdfast.statement AS t WHERE t.project = %s AND t.id = asked.id OFFSET 0) AS s WHERE s.start = 0"""
+_BY_CHUNK = "SELECT * FROM holdfast.statement AS t WHERE t.project = %s AND t.chunk = asked.chunk"
 # A relaxed order is put right by the reader. `+ 0` keeps the graph from being used.
 _NEAREST = "SELECT s.n, -(s.meaning <#> %s::halfvec) {of} AND s.meaning IS NOT NULL {scope} ORDER BY {order} LIMIT %s"
-_CANDIDATES = """SELECT s.chunk, s.id, s.kind, s.at, s.n, s.start, s.stop, s.series, s.place {of} {scope}
-AND s.chunk IN (SELECT chunk FROM holdfast.statement WHERE project = %s AND n = ANY (%s)
-UNION SELECT unnest(%s::bigint[]))
-ORDER BY s.id, s.author, s.start"""
+_CANDIDATES = f"""WITH asked AS MATERIALIZED (SELECT s.chunk {_BY_NUMBER} UNION SELECT unnest(%s::bigint[]))
+SELECT s.chunk, s.id, s.kind, s.at, s.n, s.start, s.stop, s.series, s.place
+FROM asked CROSS JOIN LATERAL ({_BY_CHUNK} OFFSET 0) AS s WHERE true {{scope}} ORDER BY s.id, s.author, s.start"""
 _ROWS = """SELECT p.chunk, min(s.id), min(s.kind), min(s.title), string_agg(s.body, '' ORDER BY s.start), min(s.path),
 min(s.line), min(s.session), min(s.name), min(s.at), min(s.data), p.start,
 bool_and(s.start = 0 AND s.whole_length IS NULL)
-FROM unnest(%s::bigint[], %s::integer[], %s::integer[]) AS p (chunk, start, stop) JOIN holdfast.statement AS s
-ON s.project = %s AND s.chunk = p.chunk AND s.start >= p.start AND s.start < greatest(p.stop, p.start + 1)
+FROM unnest(%s::bigint[], %s::integer[], %s::integer[]) AS p (chunk, start, stop) CROSS JOIN LATERAL (
+SELECT * FROM holdfast.statement AS t WHERE t.project = %s AND t.chunk = p.chunk AND t.start >= p.start
+AND t.start < greatest(p.stop, p.start + 1) OFFSET 0) AS s
 GROUP BY p.chunk, p.start"""
-_HELD = """SELECT s.n, ARRAY(SELECT place - 1 FROM unnest(%s::text[]) WITH ORDINALITY AS asked (stem, place)
-WHERE s.words @@ asked.stem::tsquery) {of} AND s.n = ANY (%s)"""
-_FOLLOWERS = """SELECT s.chunk, f.chunk FROM holdfast.statement AS s JOIN holdfast.statement AS f
-ON f.project = s.project AND f.start = 0 AND f.series = s.series AND f.place =
-(SELECT min(t.place) FROM holdfast.statement AS t WHERE t.project = s.project AND t.start = 0 AND t.series = s.series
-AND t.place > s.place) WHERE s.project = %s AND s.start = 0 AND s.series <> 0 AND s.chunk = ANY (%s)"""
+_COSINES = f"SELECT s.n, -(s.meaning <#> %s::halfvec) {_BY_NUMBER} WHERE s.meaning IS NOT NULL"
+_HELD = f"""SELECT s.n, ARRAY(SELECT place - 1 FROM unnest(%s::text[]) WITH ORDINALITY AS word (stem, place)
+WHERE s.words @@ word.stem::tsquery) {_BY_NUMBER}"""
+_BEGINNING = """SELECT s.chunk FROM (SELECT * FROM holdfast.statement AS t WHERE t.project = %s AND t.id >= %s
+AND t.id < %s OFFSET 0) AS s WHERE s.start = 0"""
+_FOLLOWERS = f"""SELECT s.chunk, f.chunk FROM unnest(%s::bigint[]) AS asked (chunk)
+CROSS JOIN LATERAL ({_BY_CHUNK} AND t.start = 0 AND t.series <> 0 OFFSET 0) AS s
+CROSS JOIN LATERAL (SELECT t.chunk FROM holdfast.statement AS t WHERE t.project = %s AND t.start = 0
+AND t.series <> 0 AND t.series = s.series AND t.place = (SELECT n.place FROM holdfast.statement AS n WHERE
+n.project = %s AND n.start = 0 AND n.series <> 0 AND n.series = s.series AND n.place > s.place
+ORDER BY n.place LIMIT 1) OFFSET 0) AS f"""
 
 
 def prepare(session: Session) -> None:
@@ -166,19 +184,17 @@ class PostgresSource:
         vector = as_halfvec(question.vector or b"")
         if vector is None:
             return {}
-        query = "SELECT s.n, -(s.meaning <#> %s::halfvec) {of} AND s.meaning IS NOT NULL AND s.n = ANY (%s)"
-        rows = self._ask(query, [vector, self._project, list(passages)])
+        rows = self._ask(_COSINES, [vector, list(passages), self._project])
         return {number: dot / UNIT**2 for number, dot in rows}
 
     def named(self, question: Query) -> set[int]:
         ids, beginnings = ids_in(question.text)
         condition, values = _condition(question.scope)
-        query = f"SELECT s.chunk {{of}} AND s.start = 0 AND s.id = ANY (%s) {condition}"
-        numbers = {n for (n,) in self._ask(query, [self._project, ids, *values])}
-        query = f"SELECT s.chunk {{of}} AND s.start = 0 AND s.id >= %s AND s.id < %s {condition} LIMIT %s"
+        query = f"SELECT s.chunk {BY_ID} {condition}"
+        numbers = {n for (n,) in self._ask(query, [ids, self._project, *values])}
         for start in beginnings:
             asked = [self._project, start, f"{start}\uffff", *values, MOST_ALIKE]
-            numbers |= {n for (n,) in self._ask(query, asked)}
+            numbers |= {n for (n,) in self._ask(f"{_BEGINNING} {condition} LIMIT %s", asked)}
         return numbers
 
     def of(self, passages: Sequence[int], chunks: Sequence[int], scope: Scope) -> dict[int, Candidate]:
@@ -186,7 +202,7 @@ class PostgresSource:
         found: dict[int, Candidate] = {}
         rows = self._ask(
             _CANDIDATES.replace("{scope}", condition),
-            [self._project, *values, self._project, list(set(passages)), list(set(chunks))],
+            [list(set(passages)), self._project, list(set(chunks)), self._project, *values],
         )
         for chunk, id, kind, at, number, start, stop, series, place in rows:
             candidate = found.get(chunk)
@@ -197,16 +213,16 @@ class PostgresSource:
 
     def words_of(self, passages: Sequence[int], chosen: Chosen) -> dict[int, int]:
         asked = [quoted(as_lexeme(stem)) for _, stem in chosen.shown]
-        rows = self._ask(_HELD, [asked, self._project, list(set(passages))]) if asked else []
+        rows = self._ask(_HELD, [asked, list(set(passages)), self._project]) if asked else []
         return {number: sum(1 << bit for bit in bits) for number, bits in rows if bits}
 
     def followers(self, lenders: Sequence[int]) -> Iterable[tuple[int, int]]:
-        return self._ask(_FOLLOWERS, [self._project, list(lenders)])
+        return self._ask(_FOLLOWERS, [list(lenders), *[self._project] * 3])
 
     def around(self, series: int, place: float, most: int) -> Iterable[int]:
         for sign, order in (">", "ASC"), ("<", "DESC"):
             query = (
-                f"SELECT s.chunk {{of}} AND s.start = 0 AND s.series = %s AND s.place {sign} %s "
+                f"SELECT s.chunk {{of}} AND s.start = 0 AND s.series <> 0 AND s.series = %s AND s.place {sign} %s "
                 f"ORDER BY s.place {order} LIMIT %s"
             )
             yield from (chunk for (chunk,) in self._ask(query, [self._project, series, place, most]))
