@@ -307,7 +307,7 @@ class Scale:
             server_cpu_ms=round(spent[0] * 1000 / (_ASKED_ALONE + 3), 1), client_mb=round(one["mb"]),
             python_pass_ms=round(bare),
         )  # fmt: skip
-        starting = time.time() + 5 + CLIENTS / 10
+        starting = time.time() + 5 + CLIENTS / 5  # until all are there
         files = [self._folder / f"client{number}" for number in range(CLIENTS)]
         with self._server_time() as spent:
             children = [
@@ -376,7 +376,7 @@ class Scale:
     def _memory(self, until: float) -> float:
         """MB that the server holds in all while clients ask, what it shares counted once."""
         most = 0.0
-        while time.time() < until:
+        while not most or time.time() < until:
             total = 0
             for folder in self._processes():
                 try:
