@@ -265,7 +265,7 @@ class Scale:
                 f"recall_{name}", passages=passages, questions=len(exact), graph=_recall(graph, exact),
                 product=_recall(product, exact), least=round(min(map(_shared, graph, exact)), 2),
                 short=sum(len(one) < 10 for one in graph), exact_ms=round(exact_ms, 1), graph_ms=round(graph_ms, 1),
-                product_ms=round(product_ms, 1), graph_is_used="meaning" in repr(plan[:2]), product_is="exact" if passages <= source._EXACT else "graph",
+                product_ms=round(product_ms, 1), graph_is_used="meaning_idx" in repr(plan), product_is="exact" if passages <= source._EXACT else "graph",
             )  # fmt: skip
 
     def _policies(self) -> None:
