@@ -102,6 +102,27 @@ def test_a_prompt_about_something_else_is_told_nothing(kettles: Told) -> None:
 def test_a_line_is_told_once_in_a_session(kettles: Told) -> None:
     assert kettles.lines(KETTLE)
     assert kettles.lines(KETTLE) == []
+    assert "told already" in injections(kettles.project)[-1].nothing
+
+
+@pytest.mark.promise("S5")
+def test_told_already_is_the_reason_only_where_the_session_was_told(kettles: Told) -> None:
+    kettles.know(
+        Source(
+            id="doc:NOTES.md#kettle",
+            kind="document",
+            at=1_790_000_000.0,
+            title="Notes",
+            turns=(KETTLE,),
+            statements=(statement("Everybody was happy with the tea"),),
+        )
+    )
+    with open_told(kettles.project.memory) as index:
+        index.remove(["s1"])
+    assert kettles.lines(KETTLE) == []  # the document is about it, and none of its lines is
+    assert injections(kettles.project)[-1].nothing.startswith("nothing that was decided says enough")
+    assert kettles.lines(UNRELATED) == []
+    assert "told already" not in injections(kettles.project)[-1].nothing
 
 
 def test_why_shows_each_line_with_its_reason(kettles: Told) -> None:

@@ -22,7 +22,7 @@ from holdfast.core.sync_folders import is_discarding
 from holdfast.core.tokens import count_tokens
 from holdfast.core.words import words
 from holdfast.hooks.meaning import UNIT
-from holdfast.hooks.telling import FORMAT, NAME, USUAL_LENGTHS, Telling, impact
+from holdfast.hooks.telling import FORMAT, NAME, RARE, USUAL_LENGTHS, Telling, impact
 from holdfast.model.source import Source
 from holdfast.model.statement import Statement
 
@@ -39,7 +39,6 @@ CREATE TABLE line (
     PRIMARY KEY (source, position)) WITHOUT ROWID;
 CREATE TABLE follows (earlier INTEGER NOT NULL, later INTEGER NOT NULL, PRIMARY KEY (earlier, later)) WITHOUT ROWID;
 """
-RARE = 9.0  # the weight of a word that the background does not know
 _MOST_TURNS = 200
 _MOST_WORDS = 400  # of one turn
 _AT_ONCE = 500

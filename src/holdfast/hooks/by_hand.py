@@ -11,10 +11,7 @@ import math
 
 from holdfast.core.words import without_addresses, words
 from holdfast.hooks.start_lines import count_tokens
-from holdfast.hooks.telling import _RARE as RARE
-from holdfast.hooks.telling import TellingLine
-from holdfast.hooks.telling import _bare as bare
-from holdfast.hooks.telling import _date as date_of
+from holdfast.hooks.telling import RARE, TellingLine, bare, date_of
 
 TYPE_CHECKING = False  # importing it from `typing` would load that module
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ FORMAT = "1"
 USUAL_LENGTHS = {"session": 300.0, "commit": 25.0, "document": 60.0}  # words
 IMPACT = 256.0  # impacts are stored as whole numbers
 _SATURATION, _LENGTH = 1.2, 0.3  # parameters of BM25
-_RARE = 9.0  # the weight of a word that neither the background nor this memory knows
+RARE = 9.0  # the weight of a word that neither the background nor this memory knows
 _COMMON = 0.02  # share of sources from which on a word says less
 _FEW = 40  # sources; fewer say nothing about what is common
 _MOST_POSTINGS = 6_000  # sources of one word that are looked at
@@ -140,7 +140,7 @@ class Telling:
                 known[word] = weight
                 self._postings[word] = sources
         for word in wanted:
-            weight = known.get(word, _RARE)
+            weight = known.get(word, RARE)
             often = len(self._postings.get(word, b"")) // 8
             if self._sources > _FEW and often > _COMMON * self._sources:
                 weight *= (math.log(1 + self._sources / often) / math.log(1 + 1 / _COMMON)) ** 2
@@ -235,7 +235,7 @@ class Telling:
             "rest": math.sqrt(max(whole - best, 0.0)),
             "close share": close / total,
             "share": whole / total,
-            "best": best / _RARE,
+            "best": best / RARE,
             "words": float(len(shared)),
             "prompt": math.log(1 + total),
             "session": float(row[2] == "session"),
@@ -254,12 +254,16 @@ class Telling:
         """The lines for the prompt, and otherwise why there are none. `heard` are ids that the session knows."""
         if len(self.weights) < _FEWEST and "?" not in self._prompt:
             return [], "the prompt says too little to be about anything that was decided"
-        found = [one for one in self.found() if not self._was_told(one, heard)]
-        if not found:
+        everything = self.found()
+        if not everything:
             return [], "nothing in the memory shares a word with the prompt"
+        found = [one for one in everything if not self._was_told(one, heard)]
         sure = sum(one.chance for one in found)
         if sure < floor:
-            return [], f"no decision is likely enough to be about this ({sure:.0%})"
+            likely = sum(one.chance for one in everything)
+            if likely >= floor:
+                return [], "what was decided about this was told already"
+            return [], f"no decision is likely enough to be about this ({likely:.0%})"
         chosen = self._latest([one for one in found if one.chance >= SECOND * found[0].chance][:3], found)
         whole = sum(one.chance for one in chosen)
         lines: list[TellingLine] = []
@@ -268,7 +272,7 @@ class Telling:
             new = self._lines(one, min(share, budget), heard, most_lines - len(lines))
             budget -= sum(count_tokens(line.text) for line in new)
             lines += new
-        return lines, "" if lines else "what is known about this was told already"
+        return lines, "" if lines else "nothing that was decided says enough about this"
 
     def _was_told(self, found: Found, heard: Collection[str]) -> bool:
         """Whether the session heard of this source: a line shows the id of its first statement, or the commit."""
@@ -303,7 +307,7 @@ class Telling:
             (found.number,),
         ).fetchall()
         chosen = self._passages(rows, found, budget, heard)
-        date = _date(found.at, self._now)
+        date = date_of(found.at, self._now)
         source = f"{found.kind} {found.id[:12]}"
         if found.kind == "document" and found.id[:4] != "doc:":
             source = "decided by hand"  # or shared by a teammate: the line says who
@@ -312,9 +316,9 @@ class Telling:
         for part in _packed(chosen):
             who = found.who or ("you" if found.kind == "session" else found.id[4:].partition("#")[0])
             mark = f"git {found.id[4:12]}" if found.kind == "commit" else part[0][1]
-            texts = [_bare(row[4]) for row in part]
+            texts = [bare(row[4]) for row in part]
             said = "; ".join(texts)
-            label = "" if lines or said.startswith(_bare(found.title)) else f"{_label(found)}: "
+            label = "" if lines or said.startswith(bare(found.title)) else f"{_label(found)}: "
             text = f"{label}{said} ({who}, {date}, {mark})"
             lines.append(TellingLine(text, reason, [row[1] for row in part], found.id))
         return lines[:most]
@@ -322,7 +326,7 @@ class Telling:
     def _is_close(self, said: set[str]) -> bool:
         """Whether a line has words of the prompt that say something: two, or a rare one."""
         shared = [self.weights[word] for word in said & self.weights.keys()]
-        return sum(shared) >= _RARE
+        return sum(shared) >= RARE
 
     def _passages(self, rows: Sequence[Row], found: Found, budget: int, heard: Collection[str]) -> list[Row]:
         """The passages that say most for their tokens, in the order in which they were said."""
@@ -372,16 +376,16 @@ def _packed(rows: Sequence[Row]) -> list[list[Row]]:
 
 def _label(found: Found) -> str:
     """What a source is about: the subject of a commit, the heading of a document, how a session's work began."""
-    title = _bare(found.title)
+    title = bare(found.title)
     if found.kind != "session":
         return title
     if len(title) > LONGEST_LABEL:
         title = title[:LONGEST_LABEL].rpartition(" ")[0] or title[:LONGEST_LABEL]
-        title = f"{_bare(title)} …"
+        title = f"{bare(title)} …"
     return f'on "{title}"'
 
 
-def _bare(text: str) -> str:
+def bare(text: str) -> str:
     return text.strip().rstrip(".;,:。 ")
 
 
@@ -399,7 +403,7 @@ def _words(text: str, meta: dict[str, str]) -> list[str]:
     return found
 
 
-def _date(at: float | None, now: float) -> str:
+def date_of(at: float | None, now: float) -> str:
     if at is None:
         return "undated"
     import time
