@@ -270,7 +270,7 @@ def test_a_lesson_that_never_pays_is_proposed_for_removal(holdfast: Holdfast, be
     assert (by_name["testing"]["injected"], by_name["testing"]["tokens"]) == (12, 240)
     assert (by_name["testing"]["pays"], by_name["suite"]["pays"]) == (False, True)
     said = holdfast("lessons", check=0).stderr
-    assert "testing is not worth its tokens (told 12 times, used 0): holdfast lessons rm testing" in said
+    assert "testing is not worth its tokens (shown 12 times, used 0): holdfast lessons rm testing" in said
     assert "payback" not in bench.candidate("testing").read_text(encoding="utf-8")
 
 

@@ -46,6 +46,9 @@ MASKED: dict[str, frozenset[str]] = {
     "recall": frozenset({"score"}),
     # Dated and undated ids of one model are one model since 0.1.
     "ledger-stats": frozenset({"claude-opus-4-5-20251101", "claude-haiku-4-5-20251001"}),
+    # The check and its level are the answer; the sentence for people may be worded better.
+    "doctor": frozenset({"message"}),
+    "doctor-outside-git": frozenset({"message"}),
     "ledger-stats-by-agent": frozenset({"claude-opus-4-5-20251101", "claude-haiku-4-5-20251001"}),
 }
 
