@@ -28,6 +28,11 @@ def _exit_code(world: World, ended: Ended) -> bool:
     return ended.code == 0
 
 
+def _imported_all(world: World, ended: Ended) -> bool:
+    """A transcript that cannot be read is named; the others are imported, and the next import reads it."""
+    return ended.code == 0 and "cannot be read" not in ended.err
+
+
 @dataclass(frozen=True)
 class Scenario:
     """`work` is what is disturbed; `again` completes it afterwards. `repeats` says that doing it twice is doing it once.
@@ -246,7 +251,7 @@ def session_of(name: str) -> str:
 
 SCENARIOS = (
     Scenario("capture", _capture, _ended_session, acknowledged=_envelope_is_gone, quiet=True),
-    Scenario("import", says("import"), _later),
+    Scenario("import", says("import"), _later, acknowledged=_imported_all),
     Scenario(
         "forget a session", says("forget", "--session", session_of("forget-me"), "--yes"), gone=(FORGOTTEN,)
     ),

@@ -119,7 +119,8 @@ def _show(report: ImportReport) -> None:
     if report.forgotten:
         output.line(f"Left out because you forgot them: {report.forgotten}.")
     output.warn_all(
-        f"{warning.path}:{warning.line}: {warning.message}" for warning in report.warnings[:MOST_WARNINGS]
+        (f"{warning.path}:{warning.line}: " if warning.line else f"{warning.path}: ") + warning.message
+        for warning in report.warnings[:MOST_WARNINGS]
     )
     if len(report.warnings) > MOST_WARNINGS:
         output.warn(f"and {len(report.warnings) - MOST_WARNINGS} more (holdfast import --json lists all)")
