@@ -27,7 +27,7 @@ WEIGHTS = {
     "unique": 2.794,
 }  # fmt: skip
 NONE = 5.534
-FLOOR, LATER_FLOOR = 0.3, 0.5
+FLOOR, LATER_FLOOR = 0.25, 0.5
 SECOND = 0.4  # share of the best decision's probability that another one needs
 MOST_LINES = 2
 _NUMBER = 7.0  # the weight of a number, such as a port: it says much, and version numbers are full of them
