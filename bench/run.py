@@ -60,6 +60,7 @@ BENCHES: dict[str, str | Bench] = {
     "commits": "bench.commits:bench_commits",
     "ui": "bench.ui:bench_ui",
     "transports": "bench.transports:bench_transports",
+    "sync_sessions": "bench.sync_sessions:bench_sync_sessions",
 }
 ONLY_WHEN_NAMED = {"search_million", "replay_lessons", "minilm"}  # take many minutes; the first 2 GB of disk
 

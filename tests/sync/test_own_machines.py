@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.agents import samples, samples_files, samples_stores
 from tests.agents.samples import SAMPLES
-from tests.every_byte import files_below
+from tests.every_byte import files_below, leftovers
 from tests.sync.machines import Machines, Person, below
 
 pytestmark = pytest.mark.promise("T5")
@@ -427,6 +427,13 @@ def test_what_one_machine_forgets_is_gone_on_all_that_sync_and_at_the_target(
     laptop.decide("Keep the shop small")
     machines.settle(*two)
     assert everywhere(machines, b"zanzibar", desktop)
+    for words in (
+        ("search", "zanzibar"),
+        ("resume",),
+        ("context", "--prompt", "the zanzibar client"),
+        ("status",),
+    ):
+        desktop(*words, check=None)  # what is derived from the words is there, too
     done = laptop("forget", *(["--text", "zanzibar"] if how == "text" else ["--fact", gone]), "--yes")
     said = done.stdout
     assert str(machines.target) in said
@@ -434,6 +441,7 @@ def test_what_one_machine_forgets_is_gone_on_all_that_sync_and_at_the_target(
     machines.settle(*two)
     machines.settle(*two)
     assert everywhere(machines, b"zanzibar", *two) == []
+    assert leftovers([machines.target, *(person.holdfast_home for person in two)], ["zanzibar"]) == []
     for person in two:
         assert "Keep the shop small" in (person.shop / "reference.md").read_text(encoding="utf-8")
 

@@ -111,7 +111,7 @@ class Forgetting:
         if (kept := open_kept(self._root)) is not None:
             with kept as transcripts:
                 self._note(KEPT, transcripts.forget(self.removal.sessions, self.removal.plain))
-        self._remove_derived()
+        remove_derived(self._root)
         return self._report()
 
     def _is_in_entry(self, line: bytes) -> bool:
@@ -305,18 +305,19 @@ class Forgetting:
             LedgerStore(path, lock).append(stones)
         return number
 
-    def _remove_derived(self) -> None:
-        """Removes derived files, and temporary files of crashed writers."""
-        derived = []
-        for path, relative in walk_memory(self._root):
-            with contextlib.suppress(OSError):
-                abandoned = is_temporary(path.name) and time.time() - path.stat().st_mtime > _ABANDONED_S
-                is_derived = kind_of(relative).forget == "remove" and not (
-                    path.is_dir() and not path.is_symlink()
-                )
-                if abandoned or is_derived:
-                    derived.append(path)
-        files.discard(derived)
+
+def remove_derived(memory: Path) -> None:
+    """Removes derived files, which may hold what has gone, and temporary files of crashed writers."""
+    derived = []
+    for path, relative in walk_memory(memory):
+        with contextlib.suppress(OSError):
+            abandoned = is_temporary(path.name) and time.time() - path.stat().st_mtime > _ABANDONED_S
+            is_derived = kind_of(relative).forget == "remove" and not (
+                path.is_dir() and not path.is_symlink()
+            )
+            if abandoned or is_derived:
+                derived.append(path)
+    files.discard(derived)
 
 
 def _sessions(data: bytes, path: Path) -> set[str]:

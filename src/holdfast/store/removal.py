@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 from holdfast.core.patterns import lazy_regex
 from holdfast.model.memory import DeadEnd, Decision, Fact, LogEntry, Question, content_id, ids_of
 from holdfast.store import line_grammar as md
-from holdfast.store.phrases import SHORTEST, Phrases, replaced, tokens
+from holdfast.store.phrases import SHORTEST, Phrases, Windows, replaced, tokens
 
 T = TypeVar("T")
 _LETTERS = {
@@ -58,12 +58,20 @@ class Removal:
     ) -> None:
         self.sessions = frozenset(sessions)
         self.ids = frozenset(ids)
-        self.asked = Phrases(phrases := tuple(phrases))
-        self.phrases = Phrases((*phrases, *said))
+        self.asked: Windows = Phrases(phrases := tuple(phrases))
+        self.phrases: Windows = (spelled := Phrases((*phrases, *said)))
+        self._spelled = spelled.words
         self.quoted = frozenset(quoted)
         self.instead = instead
         self.traces = traces
         self.hits = 0
+
+    @classmethod
+    def of_hashes(cls, texts: Windows) -> Removal:
+        """The removal of texts of which only hashes are here: they were forgotten on another machine."""
+        removal = cls()
+        removal.asked = removal.phrases = texts
+        return removal
 
     def counted(self, edit: Callable[[T], T], value: T) -> tuple[T, int]:
         """The edited value, and how much was removed from it."""
@@ -105,7 +113,10 @@ class Removal:
 
     def keywords(self, words: tuple[str, ...]) -> tuple[str, ...]:
         """Keywords without those of a phrase of one or two words. Longer phrases do not occur as keywords."""
-        for signs in self.phrases.words:
+        if not self._spelled and (found := {word for word in words if self.phrases.found_in(word)}):
+            self.hits += len(found)
+            words = tuple(word for word in words if word not in found)
+        for signs in self._spelled:
             phrase = {word for word in signs if word[:1].isalnum()}
             if not 0 < len(phrase) <= _MOST_KEYWORDS:
                 continue

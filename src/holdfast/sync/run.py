@@ -17,7 +17,7 @@ from holdfast.briefing.projects import naming
 from holdfast.core import files
 from holdfast.core.hashes import blake2b
 from holdfast.flows.forget import Wanted, forget
-from holdfast.flows.received import clean_memory
+from holdfast.flows.forget_again import forget_texts
 from holdfast.flows.refresh import refresh
 from holdfast.flows.remember import rewrite_current
 from holdfast.model.events import DistilledSession
@@ -309,9 +309,8 @@ class SyncRun:
             with files.lock(self.project.lock("capture"), timeout=_PATIENCE_S):
                 Log(Place(self.machine, self.project)).bury(sessions)
         denied = Denied(self.project.memory)
-        if any(line.get("text") for line in lines):  # of a text there is a hash: every file is looked through
-            with files.lock(self.project.lock("capture"), timeout=_PATIENCE_S):
-                clean_memory(self.project, denied.strip)
+        if any(line.get("text") for line in lines):
+            forget_texts(self.machine, self.project)
         with self._locally(journal):
             journal.purge(lambda row: _is_denied_row(row, denied))
             journal.fresh(keys)

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from holdfast.core import files
 from holdfast.core.errors import NotFound, UsageError
+from holdfast.flows.forget_files import remove_derived
 from holdfast.lessons.store import LessonStore
 from holdfast.memory.decisions import TEAM, SessionPassages, with_sessions
 from holdfast.memory.read import ProjectMemory
@@ -417,8 +418,11 @@ def _write(store: MemoryStore, path: Path, sections: list[SessionPassages], dism
     if not sections and not files.read(path):
         return False
     content = with_sessions(_beginning(store.name), sections, dismissed)
+    before = set(files.read_lines(path)) if path.exists() else set()
     if not store.change(path, lambda _: content, "what others of the team shared"):
         return False
+    if before - set(files.read_lines(path)):
+        remove_derived(store.project.memory)
     # What its author took back or forgot stays in no version here.
     memory, now = store.project.memory, files.read(path)
     shown = path.relative_to(memory).as_posix()
