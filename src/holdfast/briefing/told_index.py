@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager
 from functools import cache
 from operator import mul
 from pathlib import Path
+from typing import NamedTuple
 
 from holdfast.core import files
 from holdfast.core.errors import StoreError
@@ -46,8 +47,18 @@ _EMBEDDED = 256  # sources whose vectors are made together
 _RELATED = 8  # sessions that are compared with a new one
 # Of 9 sessions that amend another, 7 share so much with it; of other pairs that one prompt finds, 4 in 100.
 _SHARED, _NEAR = 0.24, 0.55
+_REVERTED = "reverted"  # the status of a line that was agreed on until its commits were taken back
 _BACKGROUND = "background.txt"
 _NUMBER = lazy_regex(r"\d+")
+
+
+class Placed(NamedTuple):
+    """A session that counts on some branches only, and from a moment on everywhere."""
+
+    id: str
+    branches: str  # one a line
+    everywhere: float | None
+    stamp: str
 
 
 class ToldIndex:
@@ -66,6 +77,34 @@ class ToldIndex:
 
     def set_meta(self, key: str, value: str) -> None:
         self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def bound_to_branches(self, now: float) -> list[Placed]:
+        """The sessions that do not count everywhere yet."""
+        query = (
+            "SELECT id, branches, everywhere, stamp FROM source WHERE kind = 'session' AND branches <> '' "
+            "AND (everywhere IS NULL OR everywhere > ?) ORDER BY id"
+        )
+        return [Placed(*row) for row in self._db.execute(query, (now,))]
+
+    def count_from(self, id: str, at: float) -> None:
+        """From this moment on a session counts on every branch."""
+        self._db.execute("UPDATE source SET everywhere = ? WHERE id = ?", (at, id))
+
+    def count_on(self, id: str, branches: Iterable[str]) -> None:
+        self._db.execute("UPDATE source SET branches = ? WHERE id = ?", ("\n".join(branches), id))
+
+    def taken_back(self) -> list[str]:
+        """The sessions whose commits were reverted."""
+        query = "SELECT id FROM source WHERE number IN (SELECT source FROM line WHERE status = ?) ORDER BY id"
+        return [id for (id,) in self._db.execute(query, (_REVERTED,))]
+
+    def take_back(self, sessions: Iterable[str]) -> None:
+        """What was agreed in these sessions does not hold any more; what was taken back before and is not now, does."""
+        self._db.execute("UPDATE line SET status = 'agreed' WHERE status = ?", (_REVERTED,))
+        self._db.executemany(
+            "UPDATE line SET status = ? WHERE status = 'agreed' AND source = (SELECT number FROM source WHERE id = ?)",
+            [(_REVERTED, session) for session in sessions],
+        )
 
     def remove(self, ids: Iterable[str]) -> None:
         for id in ids:

@@ -187,6 +187,7 @@ def _dialogue(project: Project, session: str) -> list[str]:
 
 def _take_in_git(machine: Machine, project: Project, index: ToldIndex) -> None:
     """Commits and documents of the checkout. Those of others count once `init` was answered here."""
+    from holdfast.briefing.told_branches import follow_commits
     from holdfast.knowledge.commit_memory import CommitsRead, commit_sources, own_emails
     from holdfast.knowledge.document_memory import DocumentsRead, document_sources
 
@@ -205,6 +206,7 @@ def _take_in_git(machine: Machine, project: Project, index: ToldIndex) -> None:
     index.put(commits.sources())
     index.remove(commits.gone)
     _note(index, "commits", commits.state)
+    follow_commits(project, index, commits.state, now)
     before = index.meta("documents")
     documents = document_sources(
         project.root,
