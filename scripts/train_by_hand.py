@@ -54,11 +54,12 @@ def projects(half: str) -> Iterator[tuple[str, list[dict[str, Any]], list[dict[s
 
 def evidence(prompt: str, decisions: list[dict[str, Any]]) -> list[dict[str, float]]:
     said = [row["text"] + (f" (because {row['because']})" if row["because"] else "") for row in decisions]
-    return by_hand.evidence(
-        by_hand.windows(prompt, ENGLISH),
-        [frozenset(line_words(text).split(" ")) for text in said],
-        _Weights(),
-    )
+    words = [frozenset(line_words(text).split(" ")) for text in said]
+    rules = [
+        some.intersection(line_words(row["text"]).split(" "))
+        for row, some in zip(decisions, words, strict=True)
+    ]
+    return by_hand.evidence(by_hand.windows(prompt, ENGLISH), words, rules, _Weights())
 
 
 def prompts(half: str) -> list[dict[str, Any]]:

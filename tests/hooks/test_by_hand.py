@@ -34,6 +34,20 @@ def test_each_of_some_decisions_reaches_the_prompt_that_would_break_it(
         assert len(told.splitlines()) == 1, prompt
 
 
+@pytest.mark.promise("W2")
+@pytest.mark.parametrize(
+    "prompt",
+    ["Install the dependencies with npm and run the tests", "please install lodash with npm", "use npm"],
+)
+def test_a_reason_does_not_keep_a_decision_from_being_told(
+    holdfast: Holdfast, repo: Path, prompt: str
+) -> None:
+    holdfast("note", "decision", "use bun, never npm", "--because", "the lock file is bun's", check=0)
+    holdfast("note", "decision", "the dashboard must never poll faster than every 5 seconds", check=0)
+    told = holdfast("recall", prompt, "--as-prompt", check=0).stdout
+    assert told.startswith("use bun, never npm (because the lock file is bun's) (you, ")
+
+
 @pytest.mark.promise("W8")
 @pytest.mark.parametrize(
     "prompt",
@@ -97,5 +111,6 @@ def test_numbers_of_a_prompt_and_its_windows() -> None:
 
 def test_chances_add_up_to_less_than_one() -> None:
     asked = by_hand.windows("deploy to us-east-1", frozenset())
-    chances = by_hand.chances_of(by_hand.evidence(asked, [{"deploy", "west"}, {"banana"}], {"deploy": 4.5}))
+    decisions = [{"deploy", "west"}, {"banana"}]
+    chances = by_hand.chances_of(by_hand.evidence(asked, decisions, decisions, {"deploy": 4.5}))
     assert 0 < sum(chances) < 1 and chances[0] > chances[1]

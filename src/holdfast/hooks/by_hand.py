@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 # The model: log-odds that a decision is what the prompt is about, against none being it.
 WEIGHTS = {
-    "shared": 3.752, "share": 1.77, "best": -8.007, "window": 1.244, "prompt": -1.184, "count": -1.294,
-    "unique": 2.794,
+    "shared": 3.79, "rule": 2.044, "best": -8.106, "window": 1.23, "prompt": -1.16, "count": -1.358, "unique": 2.786,
 }  # fmt: skip
-NONE = 5.534
-FLOOR, LATER_FLOOR = 0.25, 0.5
+NONE = 5.559
+FLOOR, LATER_FLOOR = 0.3, 0.5
 SECOND = 0.4  # share of the best decision's probability that another one needs
 MOST_LINES = 2
 _NUMBER = 7.0  # the weight of a number, such as a port: it says much, and version numbers are full of them
 _LONGEST_PROMPT = 3_000
 _MOST_WINDOWS = 40
+_REASON = " (because "
 _ENDS = (". ", "! ", "? ", "; ")
 
 
@@ -55,7 +55,11 @@ def lines_by_hand(
     every = set().union(*asked)
     decisions = [frozenset(row[2].split(" ")) for row in rows]
     known = _known(db, every.union(*decisions))
-    chances = chances_of(evidence(asked, decisions, known))
+    rules = [
+        decisions[at].intersection(_words(bare(row[1]).partition(_REASON)[0], ()))
+        for at, row in enumerate(rows)
+    ]
+    chances = chances_of(evidence(asked, decisions, rules, known))
     if sum(chances) < floor:
         return []
     lines: list[TellingLine] = []
@@ -102,9 +106,15 @@ def _words(text: str, empty: Collection[str]) -> set[str]:
 
 
 def evidence(
-    asked: Sequence[set[str]], decisions: Sequence[Collection[str]], known: Mapping[str, float]
+    asked: Sequence[set[str]],
+    decisions: Sequence[Collection[str]],
+    rules: Sequence[Collection[str]],
+    known: Mapping[str, float],
 ) -> list[dict[str, float]]:
-    """What speaks for each decision, in the window of the prompt that has most of its words."""
+    """What speaks for each decision, in the window of the prompt that has most of its words.
+
+    `rules` are the words of each decision without those of its reason.
+    """
     weights = {word: _weight(word, known) for word in set().union(*asked, *decisions)}
     often: dict[str, int] = {}
     for decision in decisions:
@@ -113,14 +123,15 @@ def evidence(
     sizes = [sum(weights[word] for word in window) for window in asked]
     total = math.log(1 + sum(weights[word] for word in set().union(*asked)))
     found = []
-    for decision in decisions:
+    for decision, rule in zip(decisions, rules):  # noqa: B905 (a hook)
         shares = [sum(weights[word] for word in window & set(decision)) for window in asked]
         at = shares.index(max(shares))
         shared = asked[at] & set(decision)
         found.append(
             {
                 "shared": math.sqrt(shares[at]),
-                "share": shares[at] / (sum(weights[word] for word in decision) + 1e-9),
+                "rule": sum(weights[word] for word in shared.intersection(rule))
+                / (sum(weights[word] for word in rule) + 1e-9),
                 "best": max([weights[word] for word in shared], default=0.0) / RARE,
                 "window": math.log(1 + sizes[at]),
                 "prompt": total,
