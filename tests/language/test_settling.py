@@ -16,6 +16,7 @@ from holdfast.language.settling import settles
         "ok so we don't need the old endpoint any more",
         "i think we can drop the second queue and use the first for both",
         "let's use one table for all harbours",
+        "Let's retry at most three times, because the service blocks us otherwise",
         "never log a token",
         "the export is no longer needed, remove it",
         "Keep times in UTC and convert them only for show",
@@ -57,4 +58,5 @@ def test_an_agent_that_reports_or_orders_itself_settles_nothing() -> None:
         "Fixed: the loader must not read twice.",
     ):
         assert not settles(text, "agent"), text
+    assert settles("Noted: forecasts live in SQLite for an hour.", "agent")
     assert settles("The settings file should be committed, only its cache must not be.", "agent")

@@ -6,11 +6,15 @@ import json
 import os
 import subprocess
 import sys
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from tests.web.conftest import QUIET, ROOT
 from tests.web.served import Served
+
+from holdfast.backtest.report import BacktestReport, Tally
+from holdfast.web.proof import verdict
 
 SESSIONS = ROOT / "src" / "holdfast" / "demo_sessions"
 
@@ -57,3 +61,21 @@ def test_a_holdout_is_shown_with_what_it_still_needs(server: Served, page: Any) 
     page.goto("/tidepool/proof")
     text = page.inner_text("#holdout")
     assert "20%" in text and "0 held out" in text
+
+
+@pytest.mark.parametrize(
+    ("used", "chance", "lines", "begins"),
+    [
+        (60, 20, 300, "It helps somewhat: 20%"),
+        (9, 4, 55, "It may help: 16%"),  # the two intervals of the shares lie apart by too little
+        (20, 60, 300, "No clear benefit: 7%"),
+        (30, 30, 300, "No clear benefit: 10%"),
+        (0, 0, 0, "Memory would have shown nothing here"),
+    ],
+)
+def test_the_verdict_claims_no_more_than_the_lines_show(
+    used: int, chance: int, lines: int, begins: str
+) -> None:
+    memory, other = Tally(lines=lines, used=used), Tally(lines=lines, used=chance)
+    report = cast(BacktestReport, SimpleNamespace(memory=memory, shuffled=other, rival=Tally()))
+    assert verdict(report).startswith(begins)

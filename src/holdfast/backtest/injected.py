@@ -17,20 +17,17 @@ from msgspec import Struct
 from holdfast.backtest.judging import Judge, ids_in
 from holdfast.backtest.telling import ToldLine, When, commands_in
 from holdfast.backtest.walk import Notebook, Walk
-from holdfast.briefing.explain import Injection
+from holdfast.briefing.explain import FOLDER, Injection, is_heading
 from holdfast.core.patterns import lazy_regex
-from holdfast.core.place import LOAD_FROM
 from holdfast.core.shell import simple_commands, unquoted
 from holdfast.core.tokens import count_tokens
 from holdfast.hooks.host_protocol import PROMPT, READ, START
-from holdfast.hooks.offers import HEADING
 from holdfast.model.events import Event
 from holdfast.model.line import Line
 from holdfast.transcripts.scenes import seconds
 
 Use = Literal["used", "not used", "unknown", ""]
 _SLACK_S = 2.0  # a trace has whole seconds
-_FOLDER = lazy_regex(r"in (\S+)/\Z")
 _PATH = lazy_regex(r"[\w.@+-]+(?:/[\w.@+-]+)*\.\w{1,8}|[\w.@+-]+(?:/[\w.@+-]+)+")
 _FAILS = lazy_regex(r"`([^`]+)` (?:fails|failed|is not found|does not)")
 _UNKNOWN = "the transcript does not show whether it was followed"
@@ -71,7 +68,7 @@ def judged(walk: Walk, root: Path, session: str, entries: Sequence[Injection]) -
         step = _step_at(walk, at)
         lines, folder = [], ""
         for line in entry.lines:
-            if heading := _FOLDER.match(line.text):
+            if heading := FOLDER.match(line.text):
                 folder = heading[1]
             told = _told(entry, line, step, folder, prompts)
             lines.append(_judged(judge, walk, line, told))
@@ -89,8 +86,8 @@ def without_steps(entries: Sequence[Injection]) -> list[InjectedMoment]:
                 InjectedLine(
                     line=line,
                     tokens=count_tokens(line.text),
-                    use="" if _is_heading(line) else "unknown",
-                    how="" if _is_heading(line) else "the transcript is gone",
+                    use="" if is_heading(line) else "unknown",
+                    how="" if is_heading(line) else "the transcript is gone",
                 )
                 for line in entry.lines
             ),
@@ -119,7 +116,7 @@ def _told(entry: Injection, line: Line, step: int, folder: str, prompts: int) ->
         step=step,
         tokens=count_tokens(line.text),
         path=f"{indented}/{path}" if path and indented else path,
-        shown=not _is_heading(line),
+        shown=not is_heading(line),
     )
 
 
@@ -129,10 +126,6 @@ def _when(entry: Injection, prompts: int) -> When:
     if entry.event == PROMPT:
         return "first prompt" if prompts <= 1 else "later prompt"
     return "file" if entry.tool == READ else "command"
-
-
-def _is_heading(line: Line) -> bool:
-    return line.text == HEADING or line.text.startswith(LOAD_FROM) or bool(_FOLDER.match(line.text))
 
 
 def _judged(judge: Judge, walk: Walk, line: Line, told: ToldLine) -> InjectedLine:

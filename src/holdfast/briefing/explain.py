@@ -9,6 +9,8 @@ from msgspec import Struct
 
 from holdfast.core.errors import NotFound
 from holdfast.core.patterns import lazy_regex
+from holdfast.core.place import LOAD_FROM
+from holdfast.hooks.offers import HEADING
 from holdfast.model.line import Line
 from holdfast.model.origin import Origin
 from holdfast.store.json_files import read_json_lines
@@ -17,6 +19,7 @@ from holdfast.store.origins import Origins
 from holdfast.store.project import Project
 from holdfast.store.switches import switches_of
 
+FOLDER = lazy_regex(r"in (\S+)/\Z")  # the heading of lines that name files of one folder
 _IDS = lazy_regex(r"\b[A-Z]-[0-9a-z]{4,12}\b")
 _OF_GIT = lazy_regex(r"\bcommit [0-9a-f]{7,40}\b")
 
@@ -57,6 +60,11 @@ def origin_of_line(line: Line, origins: Origins) -> Origin:
     ids = [line.id.removeprefix("lesson:"), line.session, *_IDS.findall(line.text)]
     archive = origins.archive_of(*ids)
     return archive.origin if archive is not None else "git" if _OF_GIT.search(line.text) else "session"
+
+
+def is_heading(line: Line) -> bool:
+    """Whether a line says nothing that could be used: it only leads to those below it, or to a folder."""
+    return line.text == HEADING or line.text.startswith(LOAD_FROM) or bool(FOLDER.match(line.text))
 
 
 def injections(project: Project) -> list[Injection]:

@@ -55,12 +55,13 @@ _SETTLES = lazy_regex(
 |go(?:ing)?\ with|stick\ (?:with|to)|settled?\ (?:on|for)
 |we\ (?:want|need|use|keep|drop|only|don't|do\ not|won't|can\ (?:remove|drop|use|keep))
 |we(?:\ wi|')ll\ (?:use|keep|not|only|store|support)
-|let's\ (?:use|keep|make|call|name|drop|remove|add|store|put|not|only|have|move|rename|split|stick|support|avoid)
+|let's\ \w+
 |not\ \S+\ but|(?:do\ not|don't)\ (?:want|need|use|add|store|log|put|call|support|allow|rely)
 |(?:best|better)\ (?:option|workaround|way|approach|setup|to)|by\ default|is\ to\ use
 |only\ (?:for|when|if|in|on|relevant)|stays?)\b|,\ not\ \S""",
     re.VERBOSE,
 )
+_RECORDED = lazy_regex(r"(?:noted|decided|agreed|settled|decision|recorded)\b ?[:,–-]")  # both have said it
 _ORDER = lazy_regex(
     _LEAD
     + r"""(?:use|keep|call|name|rename|remove|drop|store|put|avoid|return|treat|allow|require|split|move|replace
@@ -81,7 +82,9 @@ def settles(text: str, by: str = "", *, answers: bool = False) -> bool:
     flat = " ".join(words)
     if by != "agent" and len(words) > 1 and ENGLISH.isdisjoint(words) and not flat.isascii():
         return not is_next_move(flat)
-    chosen = answers or _SETTLES.search(flat) or (by != "agent" and _ORDER.match(flat))
+    chosen = (
+        answers or _RECORDED.match(flat) or _SETTLES.search(flat) or (by != "agent" and _ORDER.match(flat))
+    )
     if not flat or not chosen or is_next_move(flat):
         return False
     if _CODE.search(flat) or _ASKS.match(flat) or _MOMENT.match(flat):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 
 from msgspec import Struct
@@ -84,22 +85,29 @@ def verdict(report: BacktestReport) -> str:
     memory, other = report.memory, report.shuffled
     if not memory.lines:
         return "Memory would have shown nothing here, so there is nothing to judge."
-    own, chance = (
-        wilson(memory.used / memory.lines, memory.lines),
-        (other.used / other.lines if other.lines else 0.0),
-    )
-    share = f"{memory.used / memory.lines:.0%} of its lines were used"
-    if own[0] > chance:
-        first = f"It helps somewhat: {share}, against {chance:.0%} if the same lines go to other sessions."
+    used = memory.used / memory.lines
+    chance = other.used / other.lines if other.lines else 0.0
+    share = f"{used:.0%} of its lines were used, against {chance:.0%} if the same lines go to other sessions"
+    if used > chance and _least_difference(memory, other) > 0:
+        first = f"It helps somewhat: {share}."
+    elif used > chance:
+        first = f"It may help: {share}, but with {memory.lines:,} lines that can be chance."
     else:
-        first = (
-            f"No clear benefit: {share}, and {chance:.0%} would be if the same lines went to other sessions."
-        )
+        first = f"No clear benefit: {share}."
     files, listed = memory.of("file"), report.rival.of("file")
     if listed.told > files.told:
         named = f"{listed.told} against {files.told}"
         first += f" A plain list of recent files names more of those that were needed ({named})."
     return first
+
+
+def _least_difference(memory: Tally, other: Tally) -> float:
+    """The lower end of the 95% interval of the difference of two shares, after Newcombe (1998), method 10."""
+    if not other.lines:
+        return 0.0
+    own, chance = memory.used / memory.lines, other.used / other.lines
+    low, high = wilson(own, memory.lines)[0], wilson(chance, other.lines)[1]
+    return own - chance - math.hypot(own - low, high - chance)
 
 
 def _sides(report: BacktestReport) -> list[Side]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from holdfast.briefing.explain import injections
+from holdfast.briefing.explain import injections, is_heading
 from holdfast.core.model_names import undated
 from holdfast.core.wording import dollars
 from holdfast.ledger.rows import read_ledger, rows, titles_of
@@ -79,7 +79,7 @@ def told_counts(opened: Opened) -> dict[str, Told]:
     tokens: Counter[str] = Counter()
     for entry in injections(opened.project):
         if entry.session and entry.lines:
-            lines[entry.session] += len(entry.lines)
+            lines[entry.session] += sum(not is_heading(line) for line in entry.lines)
             tokens[entry.session] += entry.tokens
     return {session: Told(lines[session], tokens[session]) for session in lines}
 
@@ -128,14 +128,15 @@ class Choice(Struct, frozen=True):
     name: str
     label: str
     of: Callable[[Listed], str]
+    first: bool = True  # others are under "More filters"
 
 
 CHOICES = (
     Choice("agent", "Agent", lambda one: one.entry.agent or ""),
     Choice("model", "Model", lambda one: undated(one.model)),
-    Choice("kind", "Kind", lambda one: one.entry.kind or ""),
+    Choice("kind", "Kind", lambda one: one.entry.kind or "", first=False),
     Choice("outcome", "Outcome", lambda one: one.entry.outcome or "unknown"),
-    Choice("branch", "Branch", lambda one: one.overview.branch),
+    Choice("branch", "Branch", lambda one: one.overview.branch, first=False),
 )
 WITH: Mapping[str, tuple[str, Callable[[Listed], bool]]] = {
     "told": ("Lines from memory", lambda one: one.told.lines > 0),
@@ -165,6 +166,12 @@ class Wanted(Struct, frozen=True):
     @property
     def any(self) -> bool:
         return any(value for name, value in self.values.items() if name != "sort")
+
+    @property
+    def more(self) -> bool:
+        """Whether a filter is used that stands under "More filters"."""
+        folded = ("from", "to", *(choice.name for choice in CHOICES if not choice.first))
+        return any(self.values[name] for name in folded)
 
     def matches(self, one: Listed, *, days: bool = True) -> bool:
         if days and not self._has_day(one.day):
