@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 from tests.agents.builders import ClaudeFile, CodexFile, claude_usage, codex_usage
+from tests.agents.samples_stores import entire_checkpoint
 from tests.command import Holdfast
+
+from holdfast.ledger.usage_cache import USAGE_FORMAT
 
 HOUR, DAY = 3600.0, 86_400.0
 OTHER = "7a1b2c3d-58a4-4c4e-9b53-0d9f6b7e2a99"
@@ -128,6 +131,53 @@ def test_a_subagent_that_only_progress_lines_record_is_counted(home: Path, holdf
     assert row["tokens"]["input"] == 1017
 
 
+RECORDED = "1b1e7c1a-58a4-4c4e-9b53-0d9f6b7e2a22"
+
+
+def recorded_twice(home: Path, repo: Path, holdfast: Holdfast) -> None:
+    """Three sessions: one only the agent kept, one only a recorder, one both. The recorder keeps other agents' too."""
+    holdfast("init", "--yes", "--no-wire", "--no-import", check=0)
+    own, both, kept = session(cwd=str(repo)), session(session=OTHER), session(session=RECORDED)
+    claude(home, "a", own)
+    claude(home, "b", both)
+    codex = CodexFile(cwd=str(repo))
+    codex.line(1, "turn_context", {"model": "gpt-5.5", "cwd": str(repo)})
+    codex.user(2, "Sell newspapers")
+    codex.event(5, "token_count", info={"total_token_usage": codex_usage(500, 200, 50)})
+    entire_checkpoint(repo, both.data(), 1, session=OTHER)
+    entire_checkpoint(repo, kept.data(), 2, session=RECORDED)
+    entire_checkpoint(repo, codex.data(), 3, session="codex-session")
+
+
+def test_a_recorder_is_no_agent_and_a_session_it_kept_too_counts_once(
+    home: Path, repo: Path, holdfast: Holdfast
+) -> None:
+    recorded_twice(home, repo, holdfast)
+    sessions = {row["agent"]: row["sessions"] for row in rows(holdfast, "--by", "agent")}
+    assert sessions == {"claude-code": 3, "codex": 1}
+    table = holdfast("cost", "--by", "agent", check=0).stdout.splitlines()
+    (total,) = (line.split()[1] for line in table if line.startswith("Total"))
+    assert int(total) == sum(sessions.values())
+    for by in ("project", "model"):
+        assert "entire" not in holdfast("cost", "--by", by, check=0, env={"COLUMNS": "200"}).stdout
+    assert holdfast("cost", "--agent", "codex", "--json", check=0).json()[0]["sessions"] == 1
+
+
+def test_a_cache_that_counted_for_the_recorder_is_put_right_and_keeps_what_is_gone(
+    home: Path, repo: Path, holdfast: Holdfast
+) -> None:
+    recorded_twice(home, repo, holdfast)
+    before = rows(holdfast, "--by", "agent")
+    path = home / ".holdfast" / "cache" / "usage.db"
+    with sqlite3.connect(path) as db:  # as 1.0.0 wrote it
+        wrong = "UPDATE source SET agent = 'entire' WHERE key IN (SELECT key FROM source ORDER BY id DESC LIMIT 3)"
+        db.execute(wrong)
+        db.execute("PRAGMA user_version=1")
+    db.close()
+    (home / ".claude" / "projects" / "-home-ada-shop" / "a.jsonl").unlink()
+    assert rows(holdfast, "--by", "agent") == before
+
+
 def test_what_is_counted_again_is_only_what_is_new(home: Path, holdfast: Holdfast) -> None:
     """The last response of a growing file is stated again with more output: the larger figure replaces the smaller."""
     file = session()
@@ -241,7 +291,7 @@ def test_a_cache_of_another_format_is_made_again_and_a_newer_one_is_left_alone(
     claude(home, "a", session())
     before = rows(holdfast)
     path = home / ".holdfast" / "cache" / "usage.db"
-    for number, left in ((0, 1), (99, 99)):
+    for number, left in ((0, USAGE_FORMAT), (99, 99)):
         with sqlite3.connect(path) as db:
             db.execute(f"PRAGMA user_version={number}")
         db.close()

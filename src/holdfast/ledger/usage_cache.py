@@ -22,10 +22,13 @@ from holdfast.core.errors import StoreError
 from holdfast.core.hashes import blake2b
 from holdfast.model.events import Usage
 
-USAGE_FORMAT = 1
+USAGE_FORMAT = 2
 QUARTER = 900  # seconds: every time zone is a whole number of them away from UTC
 BUSY_SECONDS = 30
 NAME = "usage.db"
+
+# In format 1 a session that a recorder kept counted for the recorder: its sources are read again.
+_FROM_1 = "UPDATE source SET size = -1 WHERE agent IN ('entire', 'generic', 'specstory')"
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
@@ -83,7 +86,7 @@ class CountedSource(Struct, frozen=True, kw_only=True):
     marks: bytes = b""
     state: bytes = b""
     recent: bytes = b""  # the latest responses, which the next lines may state again
-    agent: str = ""
+    agent: str = ""  # that ran the session, not a recorder that kept it
     provider: str = ""
     project: bytes = b""
     own: bytes = b""
@@ -139,7 +142,12 @@ class UsageCache:
             (number,) = db.execute("PRAGMA user_version").fetchone()
             if number > USAGE_FORMAT:
                 raise sqlite3.OperationalError("unable to open: a newer holdfast wrote it")
-            if number != USAGE_FORMAT:
+            if number == 1:
+                db.execute("BEGIN IMMEDIATE")
+                db.execute(_FROM_1)
+                db.execute(f"PRAGMA user_version={USAGE_FORMAT}")
+                db.execute("COMMIT")
+            elif number != USAGE_FORMAT:
                 if db.execute("SELECT 1 FROM sqlite_master").fetchone():
                     raise sqlite3.DatabaseError("an older format")
                 db.execute("PRAGMA journal_mode=WAL")

@@ -76,7 +76,7 @@ class UsageCount:
         self._models: dict[str, str] = {}
         self.buckets: dict[BucketKey, Bucket] = {}
         self.gaps: dict[tuple[int, str], int] = {}
-        self.session = self.parent = self.provider = self.cwd = ""
+        self.session = self.parent = self.provider = self.cwd = self.ran = ""
         self._at_end = agent in REPORT_AT_END
         self._silent: list[float] = []
         self._carried = msgspec.msgpack.decode(carried, type=_Carried) if carried else _Carried()
@@ -104,6 +104,7 @@ class UsageCount:
 
     def _began(self, event: Began) -> None:
         self.session = event.session or self.session
+        self.ran = event.agent or self.ran
         self.parent = event.parent or self.parent
         self.provider = event.provider or self.provider
         self.cwd = self.cwd or event.cwd
@@ -268,6 +269,9 @@ def count_source(
     position = reading.position()
     kept_state = _without_words(agent, reading.state())
     place = source.cwd or count.cwd
+    ran = (
+        clean(count.ran) if _IDENTITY.fullmatch(count.ran) else before.agent if before is not None else agent
+    )
     counted = CountedSource(
         id=number,
         key=hashed(source.key),
@@ -277,7 +281,7 @@ def count_source(
         marks=_marks(source.path, position) if kept_state else b"",
         state=kept_state,
         recent=recent if kept_state else b"",
-        agent=agent,
+        agent=ran,
         provider=count.provider or (before.provider if before is not None else ""),
         project=before.project if before is not None else hashed(project_root(place)),
         own=hashed(count.session) or (before.own if before is not None else hashed(source.key)),
