@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -80,3 +83,25 @@ def test_one_session_and_a_transcript_that_is_no_more(repo: Path, home: Path, ho
     path.unlink()
     assert "no recorded sessions were found for this directory" in holdfast("backtest", check=1).stderr
     assert holdfast("backtest", str(path), check=2).stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [("backtest", str(DEMO)), ("demo",)], ids=["backtest", "demo"])
+@pytest.mark.parametrize("around", ["git", "folder"])
+def test_a_project_that_lies_above_the_temporary_folder_is_not_touched(
+    command: tuple[str, ...],
+    around: str,
+    tmp_path: Path,
+    holdfast: Holdfast,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parent = tmp_path / "parent"
+    (parent / "tmp").mkdir(parents=True)
+    if around == "git":
+        subprocess.run(["git", "init", "-q"], cwd=parent, check=True)
+    holdfast("init", "--yes", "--no-wire", "--no-import", "--no-scan", cwd=parent, check=0)
+    memory = os.readlink(parent / ".holdfast" / "local")
+    before = {path: path.lstat().st_mtime_ns for path in parent.rglob("*") if path != parent / "tmp"}
+    monkeypatch.setattr(tempfile, "tempdir", str(parent / "tmp"))
+    holdfast(*command, check=0)
+    assert os.readlink(parent / ".holdfast" / "local") == memory
+    assert {path: path.lstat().st_mtime_ns for path in parent.rglob("*") if path != parent / "tmp"} == before

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from holdfast.core.folders import scratch_projects
 from holdfast.core.sync_folders import names_together, to_be_discarded
 
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
     with (
-        tempfile.TemporaryDirectory(prefix="holdfast-backtest-", ignore_cleanup_errors=True) as folder,
+        scratch_projects("backtest") as folder,
         to_be_discarded(),
         names_together(),
     ):
-        yield Path(folder)
+        yield folder
 
 
 def make(folder: Path) -> Path:

@@ -16,6 +16,7 @@ from pathlib import Path
 from holdfast.core import files
 from holdfast.core.errors import NameRefused, StoreError
 from holdfast.core.names import inside
+from holdfast.core.place import BOUNDARY
 from holdfast.core.reuse import for_same_arguments
 from holdfast.core.sync_folders import sync_directory
 
@@ -142,3 +143,11 @@ def scratch(purpose: str) -> Iterator[Path]:
         raise StoreError(f"no folder for temporary files: {error.strerror}", where=where, fix=fix) from error
     with folder as name:
         yield Path(name)
+
+
+@contextmanager
+def scratch_projects(purpose: str) -> Iterator[Path]:
+    """A temporary folder for projects of its own: none above it, in TMPDIR or around it, is ever theirs."""
+    with scratch(purpose) as folder:
+        (folder / BOUNDARY).touch()
+        yield folder

@@ -28,6 +28,8 @@ POINTER = (
 NEW = "new"  # no memory of that name is kept here
 
 PLACES = "places"
+# The top of a scratch folder holds a file of this name: what lies above it is no project of what lies below.
+BOUNDARY = ".holdfast-scratch"
 _MOST_PLACES = 1 << 20
 _LEGACY = "switches.json"
 _ESCAPES = (("%", "%25"), ("\n", "%0A"), ("\r", "%0D"))
@@ -361,11 +363,15 @@ def is_checkout(root: str | os.PathLike[str]) -> bool:
 
 
 def _upwards(directory: str) -> Iterator[str]:
-    """A directory and its parents; none of a path that is too long to exist: it may come from a payload."""
+    """A directory and its parents, up to the top of a scratch folder; none of a path that is too long to exist: it may
+    come from a payload.
+    """
     if len(directory) > _LONGEST_PATH:
         return
     yield directory
     while (parent := os.path.dirname(directory)) != directory:
+        if os.path.lexists(os.path.join(directory, BOUNDARY)):
+            return
         yield parent
         directory = parent
 

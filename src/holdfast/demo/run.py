@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ from msgspec.structs import replace
 from holdfast.briefing.history import logged
 from holdfast.briefing.prepare import prepare
 from holdfast.briefing.recovery import recovery
+from holdfast.core.folders import scratch_projects
 from holdfast.demo.repository import make_repository
 from holdfast.demo.telling import tell_session
 from holdfast.flows import facts, lessons, questions, todos
@@ -25,7 +25,7 @@ from holdfast.ledger.rows import read_ledger, rows
 from holdfast.memory.log import render_entry
 from holdfast.model.ledger import LedgerEntry
 from holdfast.store.machine import Machine
-from holdfast.store.project import Project, project_at
+from holdfast.store.project import Project
 from holdfast.store.switches import enable
 
 THE_DAY_AFTER = datetime(2026, 11, 10, 9, tzinfo=UTC)  # output shows ages, and the sessions have fixed dates
@@ -92,13 +92,15 @@ class Demonstration(Struct, frozen=True, kw_only=True):
 @contextmanager
 def demonstrate(machine: Machine, keep: Path | None = None) -> Iterator[Demonstration]:
     """Runs an import with all its steps, then a second one to show that it adds nothing."""
-    with tempfile.TemporaryDirectory(prefix="holdfast-demo-") as scratch:
-        base = keep or Path(scratch)
+    with scratch_projects("demo") as scratch:
+        base = keep or scratch
         root = base / "tidepool"
         root.mkdir(parents=True, exist_ok=True)
         env = {**machine.env, "HOLDFAST_HOME": str(base / "home")}
         visitor = Machine(env=env, cwd=root)
-        project = visitor.project() if make_repository(root) else project_at(root, visitor.home)
+        if not make_repository(root):  # then this folder marks it as a project of its own
+            (root / ".holdfast").mkdir(exist_ok=True)
+        project = visitor.project()
         first = _import_as_they_came(visitor, project)
         visitor.now = lambda: THE_DAY_AFTER
         look(visitor, project, keep=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from hashlib import sha256
@@ -19,6 +18,7 @@ from msgspec import Struct
 
 from holdfast.briefing.prepare import prepare
 from holdfast.core.errors import NotFound, StoreError
+from holdfast.core.folders import scratch_projects
 from holdfast.core.git import git_text, run_git
 from holdfast.flows.hosts import install, plan_install
 from holdfast.store.machine import Machine
@@ -64,8 +64,8 @@ def frozen_memory(machine: Machine, project: Project) -> Iterator[Path]:
     """A copy of a project's memory, so that all warm sessions start from the same. It goes afterwards: `forget` would
     not find it.
     """
-    with tempfile.TemporaryDirectory(prefix="holdfast-ab-", ignore_cleanup_errors=True) as folder:
-        target = Path(folder) / "memory"
+    with scratch_projects("ab") as folder:
+        target = folder / "memory"
         target.mkdir()
         if project.memory.is_dir():
             for path, name in walk_memory(project.memory):
@@ -97,8 +97,8 @@ def place_for(
     env: Mapping[str, str],
 ) -> Iterator[Place]:
     """A place for one session, made and removed."""
-    with tempfile.TemporaryDirectory(prefix="holdfast-ab-", ignore_cleanup_errors=True) as folder:
-        base = Path(folder).resolve()
+    with scratch_projects("ab") as folder:
+        base = folder.resolve()
         name = Path(experiment.repository).name
         place = Place(base / name, base / "home", _environment(experiment, base / "home", env))
         _make_home(experiment, place, env)
