@@ -17,7 +17,7 @@ from holdfast.core.words import words
 from holdfast.flows.notes import by_id
 from holdfast.flows.refresh import refresh
 from holdfast.memory.decisions import FOLDER, SHARED, edit_passages
-from holdfast.memory.merge import is_passing
+from holdfast.memory.offering import best_first, stands_alone
 from holdfast.memory.read import ProjectMemory, known_projects
 from holdfast.memory.shared_decisions import (
     SharedDecision,
@@ -46,7 +46,6 @@ _RULES = (".holdfast/.gitignore", ".holdfast/.gitattributes")
 _KINDS = ("decision", "rule", "preference", "cause", "answer", "dead_end")
 _LEAST_WORTH = 0.5
 _NEAR = 2  # passages between a decision and a way that was turned down for it
-_FEWEST_WORDS = 4  # of a decision that says enough to be proposed
 
 
 class _Answers(Struct):
@@ -172,7 +171,7 @@ def _git_or_fail(project: Project, *arguments: str) -> None:
 
 
 def proposals(machine: Machine, project: Project) -> list[Statement]:
-    """What is worth sharing: what a person decided, the most telling first, at most ten new ones a week."""
+    """What is worth sharing: what a person decided, by hand first, at most ten new ones a week."""
     path, week = project.memory / _STATE, _week(machine)
     answers = _answers(path)
     out = {*answers.declined, *(one.decision.id for one in shared_files(machine, project))}
@@ -181,12 +180,11 @@ def proposals(machine: Machine, project: Project) -> list[Statement]:
         for one in _shareable(project)
         if one.basis == "person"
         and not one.source.endswith("shared.md")
-        and one.worth >= _LEAST_WORTH
+        and (one.worth >= _LEAST_WORTH or not one.session)
         and one.id not in out
-        and not is_passing(one)
-        and len({*words(one.text, ENGLISH)}) >= _FEWEST_WORDS
+        and stands_alone(one)
     }
-    ranked = sorted(known.values(), key=lambda one: (-one.worth, -(one.at or 0.0), one.id))
+    ranked = sorted(known.values(), key=best_first)
     asked = [id for id, when in answers.proposed.items() if when == week]
     open_before = [one for one in ranked if one.id in answers.proposed]
     fresh = [one for one in ranked if one.id not in answers.proposed][: max(0, MOST_A_WEEK - len(asked))]

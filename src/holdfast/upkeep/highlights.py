@@ -13,7 +13,7 @@ from holdfast.core.tokens import count_tokens
 from holdfast.flows.questions import read_decisions
 from holdfast.knowledge import store
 from holdfast.language.prose import plain
-from holdfast.memory.merge import is_passing
+from holdfast.memory.offering import best_first, stands_alone
 from holdfast.memory.read import ProjectMemory
 from holdfast.model.statement import Statement
 from holdfast.store.machine import Machine
@@ -21,7 +21,7 @@ from holdfast.store.project import Project
 
 MOST = 5
 _KINDS = ("decision", "rule", "cause", "measurement", "preference")
-_LEAST_WORTH = 0.6
+_LEAST_WORTH = 0.5
 _TOKENS = range(6, 60)
 _MOST_KEPT = 10  # cases of a convention that are enough to be sure of it
 
@@ -54,10 +54,10 @@ def _settled(memory: ProjectMemory) -> Iterator[Highlight]:
         and one.kind in _KINDS
         and one.basis != "agent"
         and (one.worth >= _LEAST_WORTH or not one.session)
-        and not is_passing(one)
+        and stands_alone(one)
         and count_tokens(one.text) in _TOKENS
     ]
-    said.sort(key=lambda one: (-one.worth, -(one.at or 0.0)))
+    said.sort(key=best_first)
     for one in said:
         reason = f" (because {one.reason})" if one.reason else ""
         yield Highlight(text=_line(one.text) + reason, source=_source(one), kind=one.kind)
