@@ -36,7 +36,7 @@ from holdfast.postgres import source
 from holdfast.postgres.address import Address, parse_address
 from holdfast.postgres.connection import connected
 from holdfast.postgres.index import TeamIndex
-from holdfast.postgres.source import PostgresSource, PostgresVocabulary, prepare
+from holdfast.postgres.source import PostgresSource, PostgresVocabulary
 from holdfast.search import Chunk, Index
 from holdfast.search.contract import Query, Scope
 from holdfast.search.embed.static import StaticTable
@@ -130,7 +130,6 @@ class Scale:
         self._push()
         self._sizes()
         self._recall()
-        self._policies()
         self._ask("postgres_100", ("postgres", self.server.address("ana"), self.fleet))
         self._ask("postgres_2", ("postgres", self.server.address("cleo"), self.corner))
         self._fill_sqlite(first, size)
@@ -245,7 +244,6 @@ class Scale:
         """The ten nearest by the graph beside all compared, as near or nearer than the tenth: some say the same."""
         for name, login, project in (("100", "ana", self.fleet), ("2", "cleo", self.corner)):
             with connected(self.address(login)) as session:
-                prepare(session)
                 session.execute("SET statement_timeout = 0")
                 words = PostgresVocabulary(session, project, Splitter())
                 words.seen()
@@ -256,36 +254,12 @@ class Scale:
                 exact, exact_ms = nearest(10**12)
                 graph, graph_ms = nearest(-1)
                 product, product_ms = nearest(source._EXACT)
-                plan = session.execute(
-                    "EXPLAIN SELECT s.n FROM holdfast.statement AS s WHERE s.project = %s AND s.meaning IS NOT NULL "
-                    "ORDER BY s.meaning <#> %s::halfvec LIMIT 200",
-                    [project, source.as_halfvec(asked[0].vector or b"")],
-                ).fetchall()
             self.write(
                 f"recall_{name}", passages=passages, questions=len(exact), graph=_recall(graph, exact),
                 product=_recall(product, exact), least=round(min(map(_shared, graph, exact)), 2),
                 short=sum(len(one) < 10 for one in graph), exact_ms=round(exact_ms, 1), graph_ms=round(graph_ms, 1),
-                product_ms=round(product_ms, 1), graph_is_used="meaning_idx" in repr(plan), product_is="exact" if passages <= source._EXACT else "graph",
+                product_ms=round(product_ms, 1), product_is="exact" if passages <= source._EXACT else "graph",
             )  # fmt: skip
-
-    def _policies(self) -> None:
-        """What row-level security costs, and whether it shortens answers: the same plain SQL by three logins."""
-        query = "SELECT n FROM holdfast.statement ORDER BY meaning <#> %s::halfvec LIMIT 10"
-        figures: dict[str, object] = {}
-        for name, login in (("without", "postgres"), ("100", "ana"), ("2", "cleo")):
-            with connected(self.address(login)) as session:
-                prepare(session)
-                times, counts = [], []
-                for one in self.questions[:_ASKED_ALONE]:
-                    vector = source.as_halfvec(self._vector(one) or b"")
-                    start = time.perf_counter()
-                    counts.append(len(session.execute(query, [vector]).fetchall()))
-                    times.append((time.perf_counter() - start) * 1000)
-            figures |= {
-                f"{name}_p50_ms": round(statistics.median(times), 1),
-                f"{name}_short": sum(n < 10 for n in counts),
-            }
-        self.write("policies", **figures)
 
     def _vector(self, text: str) -> bytes:
         (vector,) = self.table.embed([text])

@@ -85,11 +85,11 @@ def test_who_is_let_out_hears_nothing_more_and_who_is_no_member_finds_no_channel
         assert ben.heard(LONG_S) and cleo.heard(LONG_S)
         ((before,),) = server.sql("SELECT channel FROM holdfast.project WHERE id = 'shop'")
         server.sql("SELECT holdfast.set_member('shop', 'ben', NULL)", login="ana")
-        with pytest.raises(ServerError, match="no member"):
+        with pytest.raises(ServerError, match="not a member"):
             ben.heard(LONG_S)
         assert server.sql("SELECT channel FROM holdfast.project WHERE id = 'shop'") != [(before,)]
         assert cleo.heard(LONG_S), "the others are told that there is another channel"
         publisher.publish("aaaaaaaaaaaaaaaa/m1", some_packs("two"))
         assert cleo.heard(LONG_S)
-    with pytest.raises(ServerError, match="no member"), Listener(server.address("dan"), "shop"):
+    with pytest.raises(ServerError, match="not a member"), Listener(server.address("dan"), "shop"):
         pass

@@ -16,7 +16,7 @@ from holdfast.postgres import source
 from holdfast.postgres.address import parse_address
 from holdfast.postgres.connection import connected
 from holdfast.postgres.index import _HASHES, TeamIndex
-from holdfast.postgres.source import PostgresSource, PostgresVocabulary, prepare
+from holdfast.postgres.source import PostgresSource, PostgresVocabulary, as_halfvec, prepare
 from holdfast.search import Chunk
 from holdfast.search.contract import Query, Scope
 from holdfast.search.embed.static import StaticTable
@@ -107,7 +107,6 @@ def test_a_member_who_sees_2_percent_gets_as_many_neighbours_as_there_are(
     """Without iterative scans the nearest are looked up first, and those of others then taken away."""
     questions = [f"{subject} {verb} {end}" for subject in SUBJECTS for verb in VERBS[:3] for end in ENDS[:2]]
     with connected(parse_address(crowded.address("ana"))) as session:
-        prepare(session)
         exact = [nearest(session, question) for question in questions]
         monkeypatch.setattr(source, "_EXACT", -1)
         near = [nearest(session, question) for question in questions]
@@ -116,18 +115,22 @@ def test_a_member_who_sees_2_percent_gets_as_many_neighbours_as_there_are(
     assert sum(recalls) / len(recalls) >= 0.95
 
 
-def test_the_trap_is_real_without_iterative_scans(crowded: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "_EXACT", -1)
-    with connected(parse_address(crowded.address("ana"))) as session:
-        prepare(session)
+def test_the_trap_is_real_without_iterative_scans(crowded: Server) -> None:
+    (vector,) = StaticTable().embed(["export client retries"])
+    query = (
+        "SELECT n FROM holdfast.statement WHERE project = 'shop' ORDER BY meaning OPERATOR(pg_catalog.<#>) "
+        "%s::pg_catalog.halfvec LIMIT 10"
+    )
+    found = {}
+    with connected(parse_address(crowded.address("postgres"))) as session:
+        session.execute("SELECT NULL::pg_catalog.halfvec")
         for setting in ("enable_seqscan", "enable_bitmapscan", "enable_sort"):
-            session.execute(f"SET {setting} = off")
+            session.execute(f"SET {setting} = off".encode())
         session.execute("SET hnsw.ef_search = 40")
-        session.execute("SET hnsw.iterative_scan = off")
-        short = nearest(session, "export client retries")
-        session.execute("SET hnsw.iterative_scan = relaxed_order")
-        full = nearest(session, "export client retries")
-    assert len(short) < len(full) == 10
+        for scan in ("off", "relaxed_order"):
+            session.execute(f"SET hnsw.iterative_scan = {scan}".encode())
+            found[scan] = len(session.execute(query.encode(), [as_halfvec(vector)]).fetchall())
+    assert found["off"] < found["relaxed_order"] == 10
 
 
 def test_no_search_parses_a_body_again(crowded: Server) -> None:
@@ -183,7 +186,7 @@ def test_a_row_is_looked_up_and_not_found_by_reading_the_whole_project(crowded: 
             "newest": lambda: asked.newest(None),
             "listed": lambda: asked.listed(scope, 5),
             "hashes": lambda: session.execute(
-                _HASHES, [[str(row[2]) for row in found], "crowd", "d" * 16]
+                _HASHES, ["crowd", [str(row[2]) for row in found], "d" * 16]
             ).fetchall(),
         }
         read = {}
@@ -203,7 +206,6 @@ def test_the_nearest_come_from_the_graph_where_not_all_are_compared(
     used = "SELECT sum(idx_scan) FROM pg_stat_user_indexes WHERE indexrelname LIKE 'statement%meaning%'"
     crowded.sql("SELECT pg_stat_reset()")
     with connected(parse_address(crowded.address("ana"))) as session:
-        prepare(session)
         assert len(nearest(session, "export client retries")) == 10
         session.execute("SELECT pg_stat_force_next_flush()")
     assert wait_until(lambda: crowded.sql(used) > [(0,)], 30)

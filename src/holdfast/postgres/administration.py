@@ -60,7 +60,7 @@ def search_access(address: Address, project: str) -> SearchAccess:
         role = next((str(role) for _, role, own in rows if own), "")
         if not role:
             raise ServerError(
-                f"you are no member of project {project} here",
+                f"you are not a member of project {project}",
                 where=address.shown,
                 fix="Ask an owner to add you: holdfast team server member",
             )

@@ -21,6 +21,7 @@ OLDEST_SERVER = 15
 _CONNECT_S = 10
 _STATEMENT_MS = 120_000
 _LONGEST = 200
+_SETUP = "Its administrator runs holdfast team server setup once"
 _LATER = "Nothing is lost; run the command again later"
 _SPACE = "Free some space on the server; nothing here is lost"
 
@@ -29,9 +30,9 @@ _STATES = {
     "28P01": ("the password is wrong or missing", "Put it into ~/.pgpass, or name that file in PGPASSFILE"),
     "28000": ("access denied", "Ask the server's administrator for a login, and for TLS if it is required"),
     "3D000": ("there is no such database", "Check the address"),
-    "3F000": ("holdfast was not set up in this database", "Its administrator runs holdfast team server setup once"),
-    "42P01": ("holdfast was not set up in this database", "Its administrator runs holdfast team server setup once"),
-    "42883": ("holdfast was not set up in this database", "Its administrator runs holdfast team server setup once"),
+    "3F000": ("holdfast was not set up in this database", _SETUP),
+    "42P01": ("holdfast was not set up in this database", _SETUP),
+    "42883": ("holdfast was not set up in this database", _SETUP),
     "42501": ("permission denied", "Ask an owner of the project to make you a member: holdfast team server member"),
     "53100": ("the server's disk is full", _SPACE),
     "53200": ("the server is out of memory", _LATER),
@@ -95,10 +96,30 @@ def connected(address: Address) -> Iterator[Session]:
             keepalives_idle=30,
         ) as session,
     ):
-        # The schema of the extension must be found, and none of ours may be shadowed.
-        session.execute("SET search_path = pg_catalog, holdfast, public, pg_temp")
+        # Nothing that another login could put into `public` is found before what is meant.
+        session.execute("SET search_path = pg_catalog, holdfast, pg_temp")
+        session.execute("SET jit = off")
         session.execute(f"SET statement_timeout = {_STATEMENT_MS}")
         yield session
+
+
+def find_vectors(session: Session, where: str) -> str:
+    """The schema of the extension, loaded for this session; a schema that everybody may fill is refused."""
+    rows = session.execute(
+        "SELECT extnamespace::regnamespace::text, has_schema_privilege('public', extnamespace, 'CREATE') "
+        "FROM pg_extension WHERE extname = 'vector'"
+    ).fetchall()
+    if not rows:
+        raise ServerError("the extension vector is missing on the server", where=where, fix=_SETUP)
+    place, is_open = rows[0]
+    if is_open:
+        raise ServerError(
+            f"every login may put operators and functions into the schema {place}, which has the extension vector",
+            where=where,
+            fix=f"Its administrator runs REVOKE CREATE ON SCHEMA {place} FROM PUBLIC",
+        )
+    session.execute(f"SELECT NULL::{place}.halfvec".encode())
+    return str(place)
 
 
 @contextmanager

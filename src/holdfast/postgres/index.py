@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.core.hashes import blake2b
 from holdfast.model.search import Changes, Chunk, Hit, Stats
 from holdfast.postgres.address import Address
-from holdfast.postgres.connection import ServerError, connected, explaining
+from holdfast.postgres.connection import ServerError, connected, explaining, find_vectors
 from holdfast.postgres.migrations import SEARCH, require_schema
 from holdfast.postgres.source import (
     BY_ID,
@@ -37,8 +37,12 @@ _MOST_TIMES = 200  # of a word in a text: the server keeps 255, and more say no 
 _LARGEST_WHOLE = 900_000  # bytes of different words; a tsvector has a megabyte
 _MOST_REPEATED = 20  # hits of one id by several authors
 _OWN = "FROM holdfast.statement WHERE project = %s AND author = %s"
-_HASHES = f"SELECT s.id, s.hash {BY_ID} AND s.author = %s"
-_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 1))"
+_HASHES = f"SELECT s.id, s.hash {BY_ID} WHERE s.author = %s"
+# Everybody sees what is locked: the key is made of what only members know.
+_LOCK = (
+    "SELECT pg_advisory_xact_lock(hashtextextended(channel || %s::text, 1::bigint)) "
+    "FROM holdfast.project WHERE id = %s"
+)
 _COLUMNS = {
     "start": "integer", "stop": "integer", "id": "text", "hash": "bytea", "kind": "text", "name": "text",
     "session": "text", "path": "text", "line": "integer", "at": "float8", "title": "text", "data": "text",
@@ -70,8 +74,10 @@ class TeamIndex(BaseIndex):
         with self._stack.pop_all() as opening:  # closed again if the server refuses
             self.session: Session = opening.enter_context(connected(address))
             require_schema(self.session, address.shown, SEARCH)
+            place = find_vectors(self.session, address.shown)
             prepare(self.session)
             self._stack = opening.pop_all()
+        self._put = _PUT.replace("::halfvec", f"::{place}.halfvec")
         self._vocabulary = PostgresVocabulary(self.session, project, self._splitter)
         given = _shipped() if isinstance(embedder, str) else embedder
         super().__init__(Terms(self._vocabulary, given), Embedding(given))
@@ -129,7 +135,7 @@ class TeamIndex(BaseIndex):
         """Who has published each id."""
         query = f"SELECT s.id, s.author {BY_ID} ORDER BY 1, 2"
         found: dict[str, list[str]] = {}
-        for id, author in self._rows(query, list(ids), self._project):
+        for id, author in self._rows(query, self._project, list(ids)):
             found.setdefault(id, []).append(author)
         return found
 
@@ -213,7 +219,7 @@ class TeamIndex(BaseIndex):
     def _writing(self) -> Iterator[None]:
         """One of this author's machines at a time; what is counted is counted at the end."""
         with self._transaction() as session:
-            session.execute(_LOCK, [f"{self._project}/{self._author}"])
+            session.execute(_LOCK, [f"/{self._author}", self._project])
             rows = session.execute("SELECT holdfast.claim(%s, %s)", [self._project, self._author]).fetchall()
             if rows != [(True,)]:
                 raise ServerError(
@@ -226,7 +232,7 @@ class TeamIndex(BaseIndex):
 
     def _hashes(self, ids: Collection[str]) -> dict[str, bytes]:
         wanted = [storable(id) for id in ids if id]
-        return {str(id): bytes(hash) for id, hash in self._rows(_HASHES, wanted, self._project, self._author)}
+        return {str(id): bytes(hash) for id, hash in self._rows(_HASHES, self._project, wanted, self._author)}
 
     def _remove(self, ids: Collection[str]) -> int:
         query = f"DELETE {_OWN} AND id = ANY (%s) RETURNING start"
@@ -244,7 +250,7 @@ class TeamIndex(BaseIndex):
         for first in range(0, len(rows), _AT_ONCE):
             some = rows[first : first + _AT_ONCE]
             columns = [[row[name] for row in some] for name in _COLUMNS]
-            self.session.execute(_PUT.encode(), [self._project, self._author, *columns])
+            self.session.execute(self._put.encode(), [self._project, self._author, *columns])
 
     def _taken_apart(self, one: Ready) -> Iterator[dict[str, Any]]:
         """A row for each passage of a chunk."""

@@ -17,11 +17,16 @@ from holdfast.postgres.connection import OLDEST_SERVER, ServerError
 if TYPE_CHECKING:
     from holdfast.postgres.connection import Session
 
-SEARCH = 3
+SEARCH = 4
 """The migration that search needs."""
 
 _LOCK = 7_236_450_019_001  # an advisory lock: one setup at a time
 _OLDEST = {1: 1, 2: 1, 3: 1, 4: 1}  # a program that knows only the packs leaves the statements alone
+# Where the extension is, if somebody installed it already: its types are named without a schema.
+_PATH = (
+    "SELECT set_config('search_path', concat_ws(', ', 'pg_catalog', 'holdfast', "
+    "(SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = 'vector'), 'pg_temp'), true)"
+)
 _TABLE = """CREATE TABLE IF NOT EXISTS holdfast.migration (
     number integer PRIMARY KEY, name text NOT NULL, digest text NOT NULL, oldest integer NOT NULL,
     run timestamptz NOT NULL DEFAULT now())"""
@@ -64,6 +69,7 @@ def migrate(
         session.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
         session.execute("SET LOCAL lock_timeout = '20s'")
         session.execute("CREATE SCHEMA IF NOT EXISTS holdfast")
+        session.execute(_PATH)
         session.execute(_TABLE)
         session.execute("REVOKE ALL ON holdfast.migration FROM PUBLIC")
         rows = session.execute("SELECT number, digest FROM holdfast.migration").fetchall()

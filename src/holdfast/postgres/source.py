@@ -20,62 +20,31 @@ _EXACT = 20_000  # passages that are all compared: as quick as the graph, and no
 _MOST_LIKE = 5_000  # passages that are looked through for a spelling
 _LONGEST_STEM = 500
 
-# relaxed_order: with row-level security the graph is read on until there are enough rows that the reader may see.
-_SETTINGS = (
-    "SET hnsw.iterative_scan = relaxed_order",
-    "SET hnsw.ef_search = 200",
-    "SET hnsw.max_scan_tuples = 200000",
-    "SET hnsw.scan_mem_multiplier = 16",  # of work_mem, which is 4 MB by default: too little for so many
-    "SET enable_sort = off",
-    "SET jit = off",
-)
 _OF = "FROM holdfast.statement AS s WHERE s.project = %s"
 _COUNTS = """SELECT coalesce(sum(changes), 0)::bigint, count(*), coalesce(sum(passages), 0)::bigint,
 coalesce(sum(wholes), 0)::bigint, coalesce(sum(signs), 0)::bigint, coalesce(sum(later_signs), 0)::bigint,
 coalesce(sum(later), 0)::bigint, coalesce(sum(words), 0)::bigint, coalesce(sum(whole_words), 0)::bigint
 FROM holdfast.tally WHERE project = %s"""
 _BY_WORDS = "SELECT n, score FROM holdfast.by_words(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
-# The server keeps no statistics of these columns, because estimates would tell of other projects' rows. So it takes
-# each project for a handful of rows, and would rather read all of one than look something up. Therefore rows are looked
-# up one by one below OFFSET 0, which no plan can turn round (`start = 0` stays outside, or the partial index of dates
-# would seem to do as well), and `enable_sort = off` leaves the graph as the way to the nearest.
-_LOOKED_UP = "FROM unnest(%s::bigint[]) AS asked ({column}) CROSS JOIN LATERAL ({query} OFFSET 0) AS s"
-_BY_NUMBER = _LOOKED_UP.format(
-    column="n", query="SELECT * FROM holdfast.statement AS t WHERE t.project = %s AND t.n = asked.n"
-)
-BY_ID = """FROM unnest(%s::text[]) AS asked (id) CROSS JOIN LATERAL (
-SELECT * FROM holdfast.statement AS t WHERE t.project = %s AND t.id = asked.id OFFSET 0) AS s WHERE s.start = 0"""
-_BY_CHUNK = "SELECT * FROM holdfast.statement AS t WHERE t.project = %s AND t.chunk = asked.chunk"
-# A relaxed order is put right by the reader. `+ 0` keeps the graph from being used.
-_NEAREST = "SELECT s.n, -(s.meaning <#> %s::halfvec) {of} AND s.meaning IS NOT NULL {scope} ORDER BY {order} LIMIT %s"
-_CANDIDATES = f"""WITH asked AS MATERIALIZED (SELECT s.chunk {_BY_NUMBER} UNION SELECT unnest(%s::bigint[]))
+BY_ID = "FROM holdfast.by_id(%s, %s) AS s"
+_NEAREST = "SELECT n, dot FROM holdfast.nearest(%s, %s, %s, %s, %s, %s, %s, %s)"
+_DOTS = "SELECT n, dot FROM holdfast.dots(%s, %s, %s)"
+_CANDIDATES = """WITH asked AS MATERIALIZED (
+SELECT chunk FROM holdfast.by_number(%s, %s) UNION SELECT unnest(%s::bigint[]))
 SELECT s.chunk, s.id, s.kind, s.at, s.n, s.start, s.stop, s.series, s.place
-FROM asked CROSS JOIN LATERAL ({_BY_CHUNK} OFFSET 0) AS s WHERE true {{scope}} ORDER BY s.id, s.author, s.start"""
-_ROWS = """SELECT p.chunk, min(s.id), min(s.kind), min(s.title), string_agg(s.body, '' ORDER BY s.start), min(s.path),
-min(s.line), min(s.session), min(s.name), min(s.at), min(s.data), p.start,
-bool_and(s.start = 0 AND s.whole_length IS NULL)
-FROM unnest(%s::bigint[], %s::integer[], %s::integer[]) AS p (chunk, start, stop) CROSS JOIN LATERAL (
-SELECT * FROM holdfast.statement AS t WHERE t.project = %s AND t.chunk = p.chunk AND t.start >= p.start
-AND t.start < greatest(p.stop, p.start + 1) OFFSET 0) AS s
-GROUP BY p.chunk, p.start"""
-_COSINES = f"SELECT s.n, -(s.meaning <#> %s::halfvec) {_BY_NUMBER} WHERE s.meaning IS NOT NULL"
-_HELD = f"""SELECT s.n, ARRAY(SELECT place - 1 FROM unnest(%s::text[]) WITH ORDINALITY AS word (stem, place)
-WHERE s.words @@ word.stem::tsquery) {_BY_NUMBER}"""
-_BEGINNING = """SELECT s.chunk FROM (SELECT * FROM holdfast.statement AS t WHERE t.project = %s AND t.id >= %s
-AND t.id < %s OFFSET 0) AS s WHERE s.start = 0"""
-_FOLLOWERS = f"""SELECT s.chunk, f.chunk FROM unnest(%s::bigint[]) AS asked (chunk)
-CROSS JOIN LATERAL ({_BY_CHUNK} AND t.start = 0 AND t.series <> 0 OFFSET 0) AS s
-CROSS JOIN LATERAL (SELECT t.chunk FROM holdfast.statement AS t WHERE t.project = %s AND t.start = 0
-AND t.series <> 0 AND t.series = s.series AND t.place = (SELECT n.place FROM holdfast.statement AS n WHERE
-n.project = %s AND n.start = 0 AND n.series <> 0 AND n.series = s.series AND n.place > s.place
-ORDER BY n.place LIMIT 1) OFFSET 0) AS f"""
+FROM holdfast.by_chunk(%s, (SELECT array_agg(chunk) FROM asked)) AS s WHERE true {scope}
+ORDER BY s.id, s.author, s.start"""
+_ROWS = """SELECT part_chunk, id, kind, title, body, path, line, session, name, at, data, part_start, is_whole
+FROM holdfast.parts(%s, %s, %s, %s)"""
+_HELD = """SELECT s.n, ARRAY(SELECT place - 1 FROM unnest(%s::text[]) WITH ORDINALITY AS word (stem, place)
+WHERE s.words @@ word.stem::tsquery) FROM holdfast.by_number(%s, %s) AS s"""
+_FOLLOWERS = "SELECT lender, follower FROM holdfast.followers(%s, %s)"
+_BEGINNING = "SELECT holdfast.named_from(%s, %s, %s, %s, %s, %s, %s, %s)"
 
 
 def prepare(session: Session) -> None:
-    """What a session needs once, so that a question finds all that it may see."""
-    session.execute("SELECT NULL::halfvec")  # loads the extension, which knows the settings
-    for setting in _SETTINGS:
-        session.execute(setting.encode())
+    """What a session needs once: without statistics a plan sorts a whole project instead of reading it in order."""
+    session.execute("SET enable_sort = off")
 
 
 def as_halfvec(vector: bytes) -> str | None:
@@ -152,8 +121,7 @@ class PostgresSource:
             return {}
         stems = [as_lexeme(stem) for _, stem in chosen.shown]
         mean, whole = self._vocabulary.mean(table), table == "whole_words"
-        limits = [_listed(scope.kinds), _listed(scope.projects), scope.since, scope.before]
-        values = [self._project, stems, weights, mean, whole, *limits, BY_WORDS]
+        values = [self._project, stems, weights, mean, whole, *_limits(scope), BY_WORDS]
         return dict(self._ask(_BY_WORDS, values))
 
     def holding(self, signs: Sequence[str], chosen: Chosen, scope: Scope) -> dict[int, float]:
@@ -173,28 +141,26 @@ class PostgresSource:
         vector = as_halfvec(question.vector or b"")
         if vector is None:
             return {}
-        condition, values = _condition(question.scope)
-        is_small = self._vocabulary.counts().passages <= _EXACT
-        order = "(s.meaning <#> %s::halfvec) + 0" if is_small else "s.meaning <#> %s::halfvec"
-        query = _NEAREST.replace("{scope}", condition).replace("{order}", order)
-        rows = self._ask(query, [vector, self._project, *values, vector, BY_MEANING])
+        every = self._vocabulary.counts().passages <= _EXACT
+        values = [self._project, vector, *_limits(question.scope), every, BY_MEANING]
+        rows = self._ask(_NEAREST, values)
         return {number: dot / UNIT**2 for number, dot in rows if dot > 0}
 
     def cosines(self, question: Query, passages: Sequence[int]) -> dict[int, float]:
         vector = as_halfvec(question.vector or b"")
         if vector is None:
             return {}
-        rows = self._ask(_COSINES, [vector, list(passages), self._project])
+        rows = self._ask(_DOTS, [self._project, vector, list(passages)])
         return {number: dot / UNIT**2 for number, dot in rows}
 
     def named(self, question: Query) -> set[int]:
         ids, beginnings = ids_in(question.text)
         condition, values = _condition(question.scope)
-        query = f"SELECT s.chunk {BY_ID} {condition}"
-        numbers = {n for (n,) in self._ask(query, [ids, self._project, *values])}
+        query = f"SELECT s.chunk {BY_ID} WHERE true {condition}"
+        numbers = {n for (n,) in self._ask(query, [self._project, ids, *values])}
         for start in beginnings:
-            asked = [self._project, start, f"{start}\uffff", *values, MOST_ALIKE]
-            numbers |= {n for (n,) in self._ask(f"{_BEGINNING} {condition} LIMIT %s", asked)}
+            asked = [self._project, start, f"{start}\uffff", *_limits(question.scope), MOST_ALIKE]
+            numbers |= {n for (n,) in self._ask(_BEGINNING, asked)}
         return numbers
 
     def of(self, passages: Sequence[int], chunks: Sequence[int], scope: Scope) -> dict[int, Candidate]:
@@ -202,7 +168,7 @@ class PostgresSource:
         found: dict[int, Candidate] = {}
         rows = self._ask(
             _CANDIDATES.replace("{scope}", condition),
-            [list(set(passages)), self._project, list(set(chunks)), self._project, *values],
+            [self._project, list(set(passages)), list(set(chunks)), self._project, *values],
         )
         for chunk, id, kind, at, number, start, stop, series, place in rows:
             candidate = found.get(chunk)
@@ -213,11 +179,11 @@ class PostgresSource:
 
     def words_of(self, passages: Sequence[int], chosen: Chosen) -> dict[int, int]:
         asked = [quoted(as_lexeme(stem)) for _, stem in chosen.shown]
-        rows = self._ask(_HELD, [asked, list(set(passages)), self._project]) if asked else []
+        rows = self._ask(_HELD, [asked, self._project, list(set(passages))]) if asked else []
         return {number: sum(1 << bit for bit in bits) for number, bits in rows if bits}
 
     def followers(self, lenders: Sequence[int]) -> Iterable[tuple[int, int]]:
-        return self._ask(_FOLLOWERS, [list(lenders), *[self._project] * 3])
+        return self._ask(_FOLLOWERS, [self._project, list(lenders)])
 
     def around(self, series: int, place: float, most: int) -> Iterable[int]:
         for sign, order in (">", "ASC"), ("<", "DESC"):
@@ -232,7 +198,7 @@ class PostgresSource:
         return {
             chunk: Row(id, kind, title, text, path, line, session, name, at, data, start, is_whole)
             for chunk, id, kind, title, text, path, line, session, name, at, data, start, is_whole in self._ask(
-                _ROWS, [*columns, self._project]
+                _ROWS, [self._project, *columns]
             )
         }
 
@@ -261,6 +227,11 @@ class PostgresSource:
 
 def _listed(values: tuple[str, ...] | None) -> list[str] | None:
     return None if values is None else list(values)
+
+
+def _limits(scope: Scope) -> list[object]:
+    """A scope as the functions of the server take it."""
+    return [_listed(scope.kinds), _listed(scope.projects), scope.since, scope.before]
 
 
 def _condition(scope: Scope) -> tuple[str, list[object]]:

@@ -142,7 +142,7 @@ class Listener:
         channel = str(rows[0][0]) if rows else ""
         if not channel.isidentifier():
             raise ServerError(
-                f"you are no member of project {self._project} here",
+                f"you are not a member of project {self._project}",
                 where=self._address.shown,
                 fix="Ask an owner to add you: holdfast team server member",
             )
