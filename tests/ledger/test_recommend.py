@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 from bench.recommend import ledger, simulate, world
+from msgspec import structs
 from tests.ledger.ledgers import CLAUDE, GPT, fails, session, sessions
 
 from holdfast.ledger.recommend import OBJECTIVES, Recommendation, recommend
@@ -75,8 +76,12 @@ def test_models_that_fail_alike_and_cost_alike_are_not_told_apart() -> None:
         *fails(sessions(20, model="b", tasks=2, failed=0, cost_usd=Decimal("0.10")), 4),
     ]
     told = recommend(ANY, rows)
-    assert told.model is None and told.sentence.startswith("No clear difference: a fails 20% and b fails 20%")
+    assert told.model is None and told.sentence == (
+        "No session here is like this. In all sessions a is not clearly ahead of other models: use the one you like."
+    )
     assert told.not_told_apart == ("b",) and told.better_than == ()
+    like = recommend(Goal(words=("docs",)), [structs.replace(row, goal=("docs",)) for row in rows])
+    assert like.sentence.startswith("No clear difference: a fails 20% and b fails 20%")
 
 
 def test_of_models_that_fail_alike_the_cheaper_is_taken_unless_only_risk_counts() -> None:
@@ -107,7 +112,7 @@ def test_of_many_models_it_is_said_who_leads_who_is_behind_and_who_is_not_told_a
     assert told.model is None and told.leaning == "leads"
     assert told.better_than == ("behind",) and set(told.not_told_apart) == {f"rare-{n}" for n in range(6)}
     assert told.sentence == (
-        f"No single best: leads fails {told.candidates[0].failure_rate:.0%} and leads, clearly safer than behind "
+        f"No session here is like this. No single best: leads fails {told.candidates[0].failure_rate:.0%} and leads, clearly safer than behind "
         "(40 sessions); not told apart from rare-0 (3 sessions), rare-1 (3 sessions), rare-2 (3 sessions) and 3 more."
     )
 
@@ -123,6 +128,26 @@ def test_a_model_that_was_not_used_here_is_never_named() -> None:
             named = {told.model, told.leaning, *told.better_than, *told.not_told_apart} - {None}
             assert named <= used and {one.model for one in told.candidates} <= used
             assert {word.strip("(),:;.") for word in told.sentence.split() if "model-" in word} <= used
+
+
+def test_where_sessions_are_like_the_goal_only_their_models_are_compared() -> None:
+    """A model that did other work here, however much or well, is no evidence for this goal."""
+    flaky = {"goal": ("flaky", "test"), "kind": "bugfix", "tasks": 2, "failed": 0, "cost_usd": Decimal(8)}
+    rows = [
+        *fails(sessions(20, model="proven", **flaky), 4),
+        *fails(sessions(20, model="tried", **flaky), 5),
+        *sessions(30, model="elsewhere", goal=("docs",), tasks=2, failed=0, cost_usd=Decimal("0.01")),
+    ]
+    wanted = Goal(words=("flaky", "test"), kind="bugfix")
+    for objective in OBJECTIVES:
+        told = recommend(wanted, rows, objective)
+        assert "elsewhere" not in told.sentence
+        assert "elsewhere" not in {told.model, told.leaning, *told.better_than, *told.not_told_apart}
+        assert told.candidates[-1].model == "elsewhere" and told.candidates[-1].like == 0
+    alone = recommend(wanted, [row for row in rows if row.model != "tried"])
+    assert alone.model is None and alone.sentence == (
+        "Not enough evidence: 20 sessions like this, all with proven, so there is nothing to compare."
+    )
 
 
 def test_free_models_cost_nothing_and_the_others_what_they_cost() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from holdfast.core.errors import UsageError
 from holdfast.core.session_id import short_session
+from holdfast.core.wording import about_dollars, about_minutes
 from holdfast.flows.advise import advise
 from holdfast.ledger import rows as ledgers
 from holdfast.ledger.recommend import OBJECTIVES, Recommendation
@@ -16,7 +17,7 @@ from holdfast.ledger.similar import ModelEstimate
 from holdfast.model.ledger import LedgerEntry
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, option
-from holdfast.terminal.output import Column, Table, dollars, minutes, percent, plural, short_model, table_of
+from holdfast.terminal.output import Column, Table, dollars, plural, short_model, table_of
 from holdfast.views.ledger import LEAST_TITLE, as_json, day
 from holdfast.views.ledger_figures import interval
 
@@ -68,7 +69,10 @@ def _show(advice: Recommendation, titles: Mapping[str, str]) -> None:
     if advice.candidates:
         output.line()
         output.show(_candidates(advice.candidates))
-        output.aside("Failure rates for this goal, adjusted for difficulty, with 95% intervals.")
+        if any(one.like for one in advice.candidates):
+            output.aside("Estimates for this goal, adjusted for difficulty; in brackets the 95% interval.")
+        if not all(one.like for one in advice.candidates):
+            output.aside("–: no session of this model is like the goal.")
     if advice.like:
         output.section("Based on, among others")
         output.show(_rests_on([match.entry for match in advice.like[:MOST_SHOWN]], titles))
@@ -83,14 +87,29 @@ def _candidates(candidates: Sequence[ModelEstimate]) -> Table:
             Column("Like this", "right", dispensable=1),
             lambda one: f"{one.like} ({one.like_failed} failed)" if one.like else "0",
         ),
+        (Column("Fails", "right"), lambda one: _known(one, _fails)),
         (
-            Column("Fails", "right"),
-            lambda one: f"{percent(one.failure_rate)}{interval(one.failure_interval)}",
+            Column("Cost", "right", dispensable=2),
+            lambda one: _known(one, lambda own: about_dollars(own.cost)),
         ),
-        (Column("Cost", "right", dispensable=2), lambda one: dollars(one.cost)),
-        (Column("Per success", "right"), lambda one: dollars(one.cost_per_success)),
-        (Column("Time per success", "right", dispensable=3), lambda one: minutes(one.minutes_per_success)),
+        (
+            Column("Per success", "right"),
+            lambda one: _known(one, lambda own: about_dollars(own.cost_per_success)),
+        ),
+        (
+            Column("Time per success", "right", dispensable=3),
+            lambda one: _known(one, lambda own: about_minutes(own.minutes_per_success)),
+        ),
     )
+
+
+def _known(one: ModelEstimate, figure: Callable[[ModelEstimate], str]) -> str:
+    """A figure of a model that was used for something like the goal."""
+    return figure(one) if one.like else "–"
+
+
+def _fails(one: ModelEstimate) -> str:
+    return f"{one.failure_rate:.0%}{interval(one.failure_interval)}"
 
 
 def _rests_on(entries: Sequence[LedgerEntry], titles: Mapping[str, str]) -> Table:

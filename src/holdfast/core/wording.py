@@ -70,6 +70,16 @@ def percent(value: float | None) -> str:
     return "?" if value is None else f"{value:.1%}"
 
 
+def about_dollars(value: float | None) -> str:
+    """An estimate: no cents from ten dollars on."""
+    return f"${value:,.0f}" if value is not None and value >= 10 else dollars(value)
+
+
+def about_minutes(value: float | None) -> str:
+    """An estimate: no parts of a minute from ten on."""
+    return f"{value:,.0f}min" if value is not None and value >= 10 else minutes(value)
+
+
 def dollars(value: Decimal | float | None) -> str:
     """Dollars and cents for people (JSON has every digit); a small amount is never shown as zero."""
     if value is None:

@@ -1,6 +1,7 @@
 """Recommends a model for a goal, in a sentence with its trade-off, or says that the evidence is not enough.
 
-Nothing is left to chance, and ties go to the model used more. A model that no session used is never named.
+Nothing is left to chance, and ties go to the model used more. A model that no session used is never named, and where
+sessions are like the goal, only the models of those are compared.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from holdfast.core.wording import about_dollars
 from holdfast.ledger.similar import (
     AMOUNTS,
     FEWEST_OF_MODEL,
@@ -72,15 +74,19 @@ def recommend(
     like = similar(goal, entries, meaning)
     judged = [entry for entry in entries if entry.model and failed(entry) is not None]
     believed = beliefs(goal, judged, like)
-    missing = _missing(judged, believed, objective)
-    choice = _choose(believed, objective) if not missing else None
+    known = [one for one in believed if one.candidate.like]
+    compared = known or believed
+    missing = _missing(judged, believed, objective) or _missing(judged, compared, objective, bool(known))
+    choice = _choose(compared, objective) if not missing else None
     best = choice.chosen if choice else None
     first = best or (choice.lead if choice else None)
-    ordered = sorted(believed, key=lambda one: (one is not first, _order(one, objective)))
+    ordered = sorted(
+        believed, key=lambda one: (one is not first, one not in compared, _order(one, objective))
+    )
     if choice is None:
         sentence = f"Not enough evidence: {missing}"
     else:
-        sentence = _sentence(best, believed) if best else _undecided(choice, objective)
+        sentence = _sentence(best, compared) if best else _undecided(choice, objective)
     return Recommendation(
         goal=goal,
         objective=objective,
@@ -98,7 +104,9 @@ def recommend(
     )
 
 
-def _missing(judged: Sequence[LedgerEntry], believed: Sequence[Believed], objective: Objective) -> str:
+def _missing(
+    judged: Sequence[LedgerEntry], believed: Sequence[Believed], objective: Objective, like: bool = False
+) -> str:
     if len(judged) < FEWEST_SESSIONS:
         return (
             f"{len(judged)} session{'s' if len(judged) != 1 else ''} with a known model and result, "
@@ -106,6 +114,9 @@ def _missing(judged: Sequence[LedgerEntry], believed: Sequence[Believed], object
         )
     if not believed:
         return f"no model has {FEWEST_OF_MODEL} sessions or more."
+    if len(believed) == 1 and like:
+        only = believed[0].candidate
+        return f"{_sessions(only.like)} like this, all with {only.model}, so there is nothing to compare."
     if len(believed) == 1:
         return f"only {believed[0].candidate.model} was used {FEWEST_OF_MODEL} times or more, so there is no choice."
     measured = sum(candidate.per_success(objective) is not None for candidate in believed)
@@ -218,15 +229,18 @@ def _compared(own: float, other: float) -> str:
 
 
 def _price(own: ModelEstimate, rival: ModelEstimate) -> str:
-    if own.cost_per_success is None or rival.cost_per_success is None:
+    if own.cost_per_success is None or rival.cost_per_success is None or not own.like:
         return ""
-    return f", ${own.cost_per_success:,.2f} to ${rival.cost_per_success:,.2f} per success"
+    return f", {about_dollars(own.cost_per_success)} to {about_dollars(rival.cost_per_success)} per success"
 
 
 def _undecided(choice: _Choice, objective: Objective) -> str:
     """What can be said if no model stands out."""
     lead = choice.lead.candidate
     near = min(choice.open, key=lambda one: _order(one, objective)).candidate
+    none_like = "" if lead.like else "No session here is like this. "
+    if not choice.beaten and none_like:
+        return f"{none_like}In all sessions {lead.model} is not clearly ahead of other models: use the one you like."
     if not choice.beaten:
         return (
             f"No clear difference: {_figure(lead, objective)} and {_figure(near, objective)}, which "
@@ -234,14 +248,14 @@ def _undecided(choice: _Choice, objective: Objective) -> str:
         )
     better = {"cost": "cheaper", "time": "quicker"}.get(objective, "safer")
     return (
-        f"No single best: {_figure(lead, objective)} and leads, clearly {better} than "
+        f"{none_like}No single best: {_figure(lead, objective)} and leads, clearly {better} than "
         f"{_named(choice.beaten)}; not told apart from {_named(choice.open)}."
     )
 
 
 def _figure(own: ModelEstimate, objective: Objective) -> str:
     if objective == "cost":
-        return f"{own.model} costs ${own.cost_per_success or 0.0:,.2f} per success"
+        return f"{own.model} costs {about_dollars(own.cost_per_success or 0.0)} per success"
     if objective == "time":
         return f"{own.model} takes {own.minutes_per_success or 0.0:,.0f}min per success"
     return f"{own.model} fails {own.failure_rate:.0%}"

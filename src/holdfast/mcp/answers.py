@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.core.errors import StoreError, UsageError
 from holdfast.core.fence import wrap
 from holdfast.core.session_id import short_session
+from holdfast.core.wording import about_dollars
 from holdfast.flows.agent_access import may_write, permit
 from holdfast.guard.hidden_text import visible
 from holdfast.mcp import tools
@@ -134,8 +135,11 @@ def _recommend(machine: Machine, given: tools.Recommend, client: str) -> str:
     advice = advise(machine, given.goal, rows, given.objective)
     lines = [advice.sentence]
     for candidate in advice.candidates:
+        if not candidate.like:
+            lines.append(f"{candidate.model}: {candidate.sessions} sessions, none like this")
+            continue
         low, high = (round(100 * end) for end in candidate.failure_interval)
-        cost = "unknown" if candidate.cost_per_success is None else f"${candidate.cost_per_success:.2f}"
+        cost = "unknown" if candidate.cost_per_success is None else about_dollars(candidate.cost_per_success)
         fails = f"fails {100 * candidate.failure_rate:.0f}% ({low} to {high}%)"
         lines.append(
             f"{candidate.model}: {fails}, {cost} per success, {candidate.sessions} sessions, {candidate.like} like this"

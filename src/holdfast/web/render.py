@@ -43,6 +43,7 @@ class Renderer:
         self._jinja.globals |= {"static": lambda name: f"/static/{name}?v={static[name].version}"}
         self._jinja.filters |= {
             "dollars": wording.dollars,
+            "about_dollars": wording.about_dollars,
             "percent": wording.percent,
             "tokens": lambda count: UNKNOWN if count is None else wording.amount(count),
             "number": wording.number,
