@@ -11,11 +11,14 @@ import pytest
 from tests.cli.test_import_command import write_session
 from tests.cli.test_terminal import on_terminal
 from tests.command import Holdfast
-from tests.hooks.enabled import run_hook
+from tests.hooks.enabled import Enabled, run_hook
 
 import holdfast as package
+from holdfast.cli.init import Done, _show
 from holdfast.cli.main import COMMANDS, GROUPS, RARE_GROUPS
 from holdfast.store.machine import Machine
+from holdfast.upkeep.highlights import Highlight
+from holdfast.upkeep.set_up import SetUp
 
 DEMO = Path(package.__file__).parent / "demo_sessions"
 
@@ -149,3 +152,44 @@ def test_the_end_fits_the_terminal(worked_with: Path, columns: int) -> None:
 def test_every_command_stands_in_one_group_of_the_help() -> None:
     grouped = [name for names in (*GROUPS.values(), *RARE_GROUPS.values()) for name in names.split()]
     assert sorted(grouped) == sorted(name for name in COMMANDS if " " not in name)
+
+
+@pytest.mark.parametrize("below", [".", "..", "/"], ids=["home", "above it", "the disk"])
+def test_the_home_folder_and_what_is_above_it_are_no_project(
+    below: str, holdfast: Holdfast, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(os.path.normpath(home / below))
+    before = sorted(os.listdir(folder))
+    said = holdfast("init", "--yes", cwd=folder, check=2).stderr
+    assert "would become one project" in said and said.count("\n") == 1
+    assert sorted(os.listdir(folder)) == before
+
+
+def test_nothing_sets_up_the_whole_disk(holdfast: Holdfast, home: Path) -> None:
+    before = sorted(os.listdir("/"))
+    said = holdfast("note", "decision", "Use pnpm here, never npm", cwd=Path("/"), check=1).stderr
+    assert "the whole disk" in said
+    assert sorted(os.listdir("/")) == before
+
+
+def test_a_folder_without_git_is_named_as_such(holdfast: Holdfast, home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    said = holdfast("init", "--yes", "--no-wire", "--no-import", cwd=folder, check=0)
+    assert "notes is in no git repository" in said.stderr
+    again = holdfast("init", "--yes", "--no-wire", "--no-import", cwd=folder, check=0)
+    assert "no git" not in again.stderr, "it is a project by then"
+    assert "no git" not in holdfast("init", "--yes", "--no-wire", "--no-import", check=0).stderr
+
+
+def test_an_empty_memory_and_things_that_memory_knows_are_never_said_together(
+    enabled: Enabled, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = SetUp(
+        sessions=1, agents={}, decisions=1, facts=0, questions=0, lessons=0, proposed=0, conventions=0, patterns=0,
+        told=(),
+    )  # fmt: skip
+    for knows in ([], [Highlight(text="Use pnpm", source="you", kind="decision")]):
+        done = Done(imported=None, took_s=0.0, known=known, plans=[], knows=knows, before=[])
+        _show(done, enabled.machine.project(), "")
+        assert ("memory is empty" in capsys.readouterr().out) is not bool(knows)

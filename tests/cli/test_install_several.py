@@ -28,7 +28,7 @@ def test_several_agents_are_shown_by_name_and_line_by_line_when_asked(
     holdfast: Holdfast, agents: Path
 ) -> None:
     shown = holdfast("install", "--dry-run", check=0).stdout
-    assert "+++ ~/.claude/settings.json (Claude Code, new file)\n  + hooks: SessionStart, " in shown
+    assert "~/.claude/settings.json (Claude Code, new file)\n  + hooks: SessionStart, " in shown
     assert "(OpenCode, new file)\n  + $schema\n  + plugin\n  + mcp: holdfast\n" in shown
     assert len(shown.splitlines()) <= 5 * len(HOMES) and "@@" not in shown
     every = holdfast("install", "--dry-run", "--diff", check=0).stdout
@@ -52,5 +52,5 @@ def test_an_agent_whose_file_is_broken_is_left_out_unless_it_was_named(
     assert "@@ " in shown
     (agents / ".gemini" / "settings.json").unlink()
     shown = holdfast("uninstall", "--all", "--yes", check=0).stdout
-    assert "--- ~/.codex/hooks.json (Codex, goes)\n  - hooks: SessionStart" in shown
+    assert "~/.codex/hooks.json (Codex, will be deleted)\n  - hooks: SessionStart" in shown
     assert not (agents / ".codex" / "hooks.json").exists()

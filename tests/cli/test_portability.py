@@ -624,14 +624,21 @@ def test_the_last_purge_leaves_nothing_of_ours_and_names_what_is_yours(
     leave = ("uninstall", "--all", "--purge", "--yes")
     first = holdfast(*leave, "--json", check=0).json()
     assert first["stays"]["memories"] == 1 and (home / ".holdfast" / "cache").is_dir()
+    shown = holdfast("uninstall", "--all", "--purge", "--dry-run", check=0).stdout
+    assert "other: cd " in shown and f"{other.name} && holdfast agents uninstall --all --purge" in shown
     (home / ".holdfast" / "config.toml").write_text('scanner = "off"\n', encoding="utf-8")
-    second = holdfast(*leave, "--no-backup", cwd=other, check=0).stdout
-    assert "Left in ~/.holdfast: backups, config.toml." in second
+    second = holdfast(*leave, cwd=other, check=0).stdout
     kept = {path.name for path in (home / ".holdfast").iterdir()}
     assert kept - {"machine"} == {"backups", "config.toml", "machine.key"}
-    (backup,) = (home / ".holdfast" / "backups").iterdir()
-    holdfast("restore", backup, check=0)  # of this machine still: no trust is asked for
-    backup.unlink()
+    assert all(f"\n  {name}: " in second for name in kept), "all that stays is named"
+    assert "--no-backup" in second
+    backups = list((home / ".holdfast" / "backups").iterdir())
+    holdfast("restore", backups[0], check=0)  # of this machine still: no trust is asked for
+    listed = holdfast("uninstall", "--all", "--purge", "--no-backup", "--dry-run", check=0).stdout
+    assert all(backup.name in listed and backup.exists() for backup in backups)
+    third = holdfast(*leave, "--no-backup", check=0).stdout
+    assert "\n  config.toml: " in third
+    assert [path.name for path in (home / ".holdfast").iterdir()] == ["config.toml"]
     (home / ".holdfast" / "config.toml").unlink()
     assert "~/.holdfast: removed." in holdfast(*leave, "--no-backup", check=0).stdout
     assert sorted(path.name for path in home.iterdir()) == [".claude"]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -17,6 +18,7 @@ from holdfast.cli.import_ import import_progress, report_as_json
 from holdfast.cli.install import as_json, changes_of, planned
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.patterns import save_programs
+from holdfast.core.place import locate
 from holdfast.flows.find_transcripts import SessionSource, TranscriptSearch
 from holdfast.flows.hosts import Plan, agents_here, hooked, host_for, plan_install, rewire
 from holdfast.flows.import_sessions import ImportReport, import_sources, recorded_here, unread
@@ -34,7 +36,7 @@ from holdfast.views.memory import date
 DESCRIPTION = """Sets this project up: imports the sessions your agents recorded, scans the repository, connects the
 agents on this machine (hooks and tools in their own configuration) and shows what the next session will see. It
 shows first which files change. Running it again does only what is missing. holdfast agents uninstall --all restores
-those files, byte for byte."""
+those files, byte for byte. A folder without git is taken as it is; your home folder and what is above it are refused."""
 EXAMPLES = """examples:
   holdfast init                            show everything, ask once, then do it
   holdfast init --yes                      the same without a question
@@ -93,6 +95,7 @@ OPTIONS = (
 
 
 def run(options: Namespace, machine: Machine) -> int:
+    _check_place(machine)
     joined = None
     if options.join is not None:
         joined = plan_join(machine, options.join)
@@ -130,6 +133,18 @@ def run(options: Namespace, machine: Machine) -> int:
         options, {**_as_json(done), "backtest": proof, **shared}, lambda: _show(done, project, proof)
     )
     return 0
+
+
+def _check_place(machine: Machine) -> None:
+    """Raises UsageError where everything on the machine, or of this user, would become one project."""
+    located = locate(str(machine.cwd), str(machine.home))
+    root = Path(os.path.realpath(located[0] if located is not None else machine.cwd))
+    if Path(os.path.realpath(machine.user_home)).is_relative_to(root) or root == Path(root.anchor):
+        what = "the whole disk" if root == Path(root.anchor) else "your home folder and all below it"
+        problem = f"{what} would become one project"
+        raise UsageError(problem, where=str(root), fix="Run holdfast init in the folder of a project")
+    if located is None:
+        output.warn(f"{place(root)} is in no git repository: sessions in it and below it will share one memory.")
 
 
 def _settles(options: Namespace, machine: Machine, plan: Joining) -> bool:
@@ -243,6 +258,8 @@ def _show(done: Done, project: Project, proof: str) -> None:
         output.heading("The next session here will see:")
         for line in status.told:
             output.line(f"  {line.text}", under=4)
+    elif done.knows:
+        output.line("The start of the next session will see nothing yet: prompts get the lines that fit them.")
     else:
         output.line("The next session here will see nothing yet: memory is empty.")
     output.line()

@@ -123,20 +123,16 @@ def show_all(plans: Sequence[Plan], *, full: bool = False) -> None:
         for _, change in changes_of(changing):
             output.show_diff(change.diff())
         return
-    marked = False
     for plan, change in changes_of(changing):
-        output.show_diff(_heading(plan, change))
+        output.heading(_heading(plan, change))
         for outline_line in change.outline():
             output.wrapped(outline_line, indent=2, style=_STYLES.get(outline_line[:1], ""))
-            marked |= outline_line.startswith("~")
-    legend = "~ before a name: changed. " if marked else ""
-    output.line(f"{legend}--diff shows every line. Everything else in these files stays.")
+    output.line("+ added, - removed, ~ changed; --diff shows every line. Everything else in these files stays.")
 
 
 def _heading(plan: Plan, change: Change) -> str:
-    state = ", new file" if change.before is None else ", goes" if change.after is None else ""
-    sign = "---" if change.after is None else "+++"
-    return f"{sign} {output.place(change.path)} ({host_for(plan.agent).title}{state})"
+    state = ", new file" if change.before is None else ", will be deleted" if change.after is None else ""
+    return f"{output.place(change.path)} ({host_for(plan.agent).title}{state})"
 
 
 def changes_of(plans: Sequence[Plan]) -> list[tuple[Plan, Change]]:

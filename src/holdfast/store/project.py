@@ -202,6 +202,8 @@ class Project(Struct, frozen=True):
                 "is holdfast's own folder, so it cannot be a project",
                 "Work in a project's folder",
             )
+        elif self.root == Path(self.root.anchor):
+            problem, fix = "would make the whole disk one project", "Work in a project's folder"
         elif self.window.exists() and not self.window.is_dir():
             problem, fix = "is a file where holdfast needs a folder", "Move it away"
         else:
