@@ -13,6 +13,7 @@ from functools import partial
 
 from msgspec import Struct
 
+from holdfast.briefing.advice import advice_of
 from holdfast.briefing.recovery import state_of
 from holdfast.core.guides import GUIDES
 from holdfast.core.hashes import blake2b
@@ -55,6 +56,7 @@ def watch_rows(machine: Machine, project: Project) -> dict[str, str]:
     knowledge_keys = list(or_nothing(lambda: _known(project)))
     return {
         "alerts": json.dumps(beyond) if beyond else "",
+        "advice": json.dumps(advice) if (advice := or_nothing(lambda: advice_of(entries))) else "",
         "usual": json.dumps(_usual(entries)),
         "running": json.dumps(
             {alert.session: [alert.kind or "", alert.cost_usd, alert.minutes] for alert in running}

@@ -46,7 +46,11 @@ def spoken(told: Told, call: Call, more: Mapping[str, object] | None = None) -> 
 def noticed(answer: bytes, prepared: Prepared, call: Call, found: Place) -> bytes:
     """The answer with notices for the person. There are almost never any, and then nothing is imported."""
     try:
-        if not prepared.meta.get("alerts") and not is_time(seen(found.memory, call)):
+        if not (
+            prepared.meta.get("alerts")
+            or (call.event == "UserPromptSubmit" and prepared.meta.get("advice"))
+            or is_time(seen(found.memory, call))
+        ):
             return answer
         from holdfast.hooks import notices
 

@@ -1,5 +1,6 @@
-"""Notices for the person that the model does not see: an unusual session, a budget used up, and changes to instruction
-files, branch or repository since the session began. Each is shown once. The figures are prepared; files are compared.
+"""Notices for the person that the model does not see: an unusual session, a budget used up, which model and which care
+the ledger suggests, and changes to instruction files, branch or repository since the session began. Each is shown once.
+The figures are prepared; files are compared.
 
 Also compares them for the model, when a session starts or is resumed.
 """
@@ -83,7 +84,7 @@ def due(prepared: Prepared, call: Call, found: Place) -> list[Line]:
     """The notices to show now. The caller must show them: they are not returned again."""
     if call.host not in host_protocol.SHOWS or not call.text("session_id"):
         return []
-    return _alerts(prepared, call, found) + _changes(prepared, call, found)
+    return _alerts(prepared, call, found) + _advice(prepared, call, found) + _changes(prepared, call, found)
 
 
 def _alerts(prepared: Prepared, call: Call, found: Place) -> list[Line]:
@@ -104,6 +105,17 @@ def _alerts(prepared: Prepared, call: Call, found: Place) -> list[Line]:
             0, (f"this session: {'; '.join(beyond)}", "it is beyond nine of ten sessions of its like")
         )
     return lines
+
+
+def _advice(prepared: Prepared, call: Call, found: Place) -> list[Line]:
+    """What the ledger's evidence suggests: at the first prompt of a session, before the work begins."""
+    if call.event != "UserPromptSubmit" or not prepared.meta.get("advice"):
+        return []
+    if not is_new(found, f"{trace.session_name(call.text('session_id'))}.advice"):
+        return []
+    from holdfast.core.bare_json import loads
+
+    return [(str(text), str(reason)) for text, reason in loads(prepared.meta["advice"])]
 
 
 def is_new(found: Place, name: str) -> bool:
