@@ -20,7 +20,7 @@ from holdfast.model.search import WEAK
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project, branch_of
 
-LEAST_SURE = 0.05  # that anything found is what an explicit question is about; the hook needs `FLOOR`
+LEAST_SURE = 0.2  # that anything found is what an explicit question is about; the hook needs `FLOOR`
 # Share of the words of a question that a source about it has, and how much of them stands close together there. In a
 # project the words of its subject are common, so their weight says little about a question of a few words.
 ABOUT, CLOSE = 0.6, 0.7

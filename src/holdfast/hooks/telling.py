@@ -29,6 +29,7 @@ IMPACT = 256.0  # impacts are stored as whole numbers
 _SATURATION, _LENGTH = 1.2, 0.3  # parameters of BM25
 RARE = 9.0  # the weight of a word that neither the background nor this memory knows
 _COMMON = 0.02  # share of sources from which on a word says less
+_SHORT = 30  # words; a source of fewer shares words with few prompts by chance
 _FEW = 40  # sources; fewer say nothing about what is common
 _MOST_POSTINGS = 6_000  # sources of one word that are looked at
 _CLOSE = 10  # sources of each kind whose turns are looked at
@@ -38,12 +39,13 @@ _TWO = 2  # small words of another language that show a prompt to be in it
 
 # The model: log-odds that a source is what the prompt is about, against none being it (scripts/train_telling.py).
 WEIGHTS = {
-    "found": 0.256, "close": 1.238, "rest": 1.135, "close share": -3.329, "share": 2.051, "best": 4.228,
-    "words": -0.469, "prompt": -1.853, "session": -2.886, "worth": 1.798, "meaning": 11.663,
+    "found": 0.251, "close": 1.215, "rest": 1.114, "close share": -3.267, "share": 2.013, "best": 4.149,
+    "words": -0.46, "prompt": -1.819, "session": -2.125, "worth": 1.765, "meaning": 11.445, "sources": -0.064,
+    "session length": -0.366, "other length": -1.839,
 }  # fmt: skip
-NONE = 9.079
+NONE = 6.646
 # At this floor one in twenty prompts about other repositories gets a line (docs/research/benchmarks.md: the curve).
-FLOOR, LATER_FLOOR = 0.12, 0.6
+FLOOR, LATER_FLOOR = 0.45, 0.7
 SECOND = 0.25  # share of the best source's probability that another one needs
 
 LONGEST_LINE = 120  # tokens
@@ -229,6 +231,7 @@ class Telling:
         whole = sum(asked[word] for word in shared)
         best = asked[shared[0]] if shared else 0.0
         worth: float = row[10]
+        length = math.log(max(2 + row[9].count(" "), _SHORT) / _SHORT)
         evidence = {
             "found": math.sqrt(score),
             "close": math.sqrt(close),
@@ -241,6 +244,10 @@ class Telling:
             "session": float(row[2] == "session"),
             "worth": math.log(1 + worth),
             "meaning": 0.0 if self._meaning is None else cosine(self._meaning, row[11]),
+            # A large memory, and a long source in it, shares words with any prompt.
+            "sources": math.log(1 + self._sources),
+            "session length": length if row[2] == "session" else 0.0,
+            "other length": 0.0 if row[2] == "session" else length,
         }
         one = Found(row[:6], evidence, shared)
         one.odds = sum(WEIGHTS[name] * value for name, value in evidence.items()) if worth else -99.0
