@@ -9,11 +9,12 @@ import pytest
 
 from holdfast.core.stamp import Stamp
 from holdfast.memory.current import Current, NextStep
+from holdfast.memory.decisions import SessionPassages
 from holdfast.memory.read import ProjectMemory
 from holdfast.memory.reference import KeptFact, Reference
 from holdfast.memory.store import MemoryStore
 from holdfast.model.lesson import Lesson, failing_call
-from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, LogEntry, OpenItem, Question
+from holdfast.model.memory import DeadEnd, Decision, Fact, Finding, LogEntry, OpenItem, Passage, Question
 from holdfast.model.statement import (
     SessionText,
     StatementKind,
@@ -96,3 +97,16 @@ def test_a_rule_says_which_call_fails() -> None:
         "mise x go",
     )
     assert failing_call("never push on Fridays") is None
+
+
+def test_passages_come_newest_first_within_a_month_too(project: Project) -> None:
+    sections = [
+        SessionPassages(
+            session=f"s{number}", at=AT + number * 3600, passages=(Passage(text=f"Choice {number}"),)
+        )
+        for number in range(3)
+    ]
+    MemoryStore(project, "shop", clock=lambda: AT).record_passages(sections, "capture")
+    memory = ProjectMemory(project)
+    assert [section.session for _, section in memory.passages()] == ["s0", "s1", "s2"]
+    assert [section.session for _, section in memory.passages(newest_first=True)] == ["s2", "s1", "s0"]

@@ -8,6 +8,7 @@ made again. What a prompt had already named is not counted.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -30,6 +31,7 @@ NeedKind = Literal["remedy", "file", "command", "question", "decision"]
 MOST_CALLS = 10  # that are charged to one failure: after that, something else was going on
 NO_REMEDY = ("rule", "slow", "flaky")  # what was done then is no call that works
 _LONGEST = 20_000
+_MOST_KNOWN = 4_096  # commands whose parts are kept
 
 
 class Need(Struct, frozen=True, kw_only=True):
@@ -191,7 +193,7 @@ def paths_of(step: Step, root: Path) -> list[str]:
     if step.did in ("read", "edit"):
         given: Sequence[str] = step.paths
     elif step.did == "shell":
-        given = list(shell_reads([step.text]))
+        given = _read_by(step.text)
     else:
         return []
     return [path for one in given if (path := repository_path(one, step.cwd, root))]
@@ -199,7 +201,17 @@ def paths_of(step: Step, root: Path) -> list[str]:
 
 def commands_of(step: Step) -> list[str]:
     """The commands of a step that do a job, as a rule names them."""
-    return [text for text, _, _ in jobs_in(step.text)]
+    return list(_run_by(step.text))
+
+
+@lru_cache(_MOST_KNOWN)  # each line is held against every step of its session
+def _read_by(command: str) -> Sequence[str]:
+    return tuple(shell_reads([command]))
+
+
+@lru_cache(_MOST_KNOWN)
+def _run_by(command: str) -> Sequence[str]:
+    return tuple(text for text, _, _ in jobs_in(command))
 
 
 def call_of(step: Step) -> Call:

@@ -109,7 +109,8 @@ class ProjectMemory:
                     file = self._month(store, path)
                 except self._left_out:
                     continue
-                yield from ((store.name, section) for section in file.sections)
+                sections = reversed(file.sections) if newest_first else file.sections
+                yield from ((store.name, section) for section in sections)
 
     def _month(self, store: MemoryStore, path: Path) -> DecisionsFile:
         """A file of decisions; one that has not changed since it was parsed for `months` is not parsed again."""

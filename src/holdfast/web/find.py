@@ -18,6 +18,7 @@ from holdfast.model.origin import origin_text
 from holdfast.model.search import Hit
 from holdfast.model.statement import Statement, decoded
 from holdfast.web.contract import Page, Request, Route, Screen
+from holdfast.web.session_list import listed
 
 MOST_HITS = 120
 _MOST_KEPT = 8  # questions
@@ -132,7 +133,7 @@ class _About:
         self._agents = request.kept(
             "agents", lambda: {entry.session: entry.agent or "" for entry in entries}, "sessions"
         )
-        self._branches = request.kept("branches", lambda: _branches(request), "memory")
+        self._branches = request.kept("branches", lambda: _branches(request), "memory", "sessions")
 
     def agent(self, hit: Hit) -> str:
         return str(self._agents.get(hit.session, ""))
@@ -185,10 +186,10 @@ def _counted(values: Iterable[str]) -> list[tuple[str, str, int]]:
 
 
 def _branches(request: Request) -> Mapping[str, str]:
-    """The branch of each session, as far as the log and its decisions say."""
-    memory = ProjectMemory(request.project)
-    known = {section.session: section.branch for _, section in memory.passages() if section.branch}
-    return known | {entry.session: entry.branch for _, entry in memory.entries() if entry.branch}
+    """The branch of each session, as far as its record and the log say; a decision names its own."""
+    known = {one.session: one.overview.branch for one in listed(request) if one.overview.branch}
+    entries = ProjectMemory(request.project).entries()
+    return known | {entry.session: entry.branch for _, entry in entries if entry.branch}
 
 
 # --- one hit ---------------------------------------------------------------------------------------------

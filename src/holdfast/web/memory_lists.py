@@ -22,10 +22,15 @@ LOOK_AGAIN_S = 30  # after which the files that rules depend on are compared aga
 
 
 def statements_of(request: Request) -> StatementList:
-    months = _MONTHS.setdefault(request.project.memory, {})
+    months = months_of(request.project.memory)
     return request.kept(
         "statements", lambda: StatementList(ProjectMemory(request.project, months=months)), MEMORY
     )
+
+
+def months_of(memory: Path) -> dict[Path, ParsedMonth]:
+    """The months that were parsed, for all who read decisions."""
+    return _MONTHS.setdefault(memory, {})
 
 
 def facts_of(request: Request) -> Sequence[KeptFact]:

@@ -18,9 +18,10 @@ from holdfast.memory.read import ProjectMemory
 from holdfast.model.statement import Statement
 from holdfast.web.changes import change
 from holdfast.web.contract import Changed, Request, Route, Undo
-from holdfast.web.memory_lists import facts_of, rules_of
+from holdfast.web.memory_lists import facts_of, months_of, rules_of
 
 MOST = 5
+MOST_SESSIONS = 200  # looked at for decisions to confirm
 MOST_SOUGHT = 40  # decisions: an older month is not read for more
 _skipped: dict[Path, set[str]] = {}  # by memory, until the page ends
 
@@ -66,12 +67,13 @@ def _unconfirmed(request: Request) -> Sequence[Statement]:
     """Decisions that an agent made or proposed and no person agreed to: of the latest, those first that matter most."""
 
     def make() -> list[Statement]:
-        memory = ProjectMemory(request.project)
+        memory = ProjectMemory(request.project, months=months_of(request.project.memory))
         registered = list(memory.register("decision"))
         known = {one.id for one in registered}
+        latest = islice(memory.passages(newest_first=True), MOST_SESSIONS)
         said = (
             passage_statement(passage, section, name)
-            for name, section in memory.passages(newest_first=True)
+            for name, section in latest
             for passage in section.passages
             if passage.kind == "decision" and passage.id not in known and settling(passage)
         )

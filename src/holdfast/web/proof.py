@@ -46,9 +46,7 @@ class Side(Struct, frozen=True):
 def show(request: Request) -> Page:
     # The report lies in the cache of the machine, which no topic names.
     report = last_report(request.machine, request.project)
-    held = request.kept(
-        "holdout", lambda: effect(request.project, session_records(request.project)), "sessions", "hooks"
-    )
+    held = request.kept("holdout", lambda: _holdout(request), "sessions", "hooks")
     tested = request.page(report.tested[::-1]) if report else None
     return Page(
         "proof.html",
