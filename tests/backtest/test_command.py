@@ -6,10 +6,16 @@ import os
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.backtest.histories import REFUSED, RIGHT, WRONG, History
+from tests.agents.builders import ClaudeFile
+from tests.backtest.histories import DAY, REFUSED, RIGHT, WRONG, History
 from tests.command import Holdfast
+
+from holdfast.backtest.report import BacktestReport, NeedSum, Stretch, Tally
+from holdfast.backtest.words import sentences
+from holdfast.terminal import progress
 
 DEMO = Path(__file__).parents[2] / "src" / "holdfast" / "demo_sessions"
 
@@ -49,8 +55,9 @@ def test_the_last_result_is_shown_again_until_something_changes_and_init_ends_wi
     again = holdfast("backtest", check=0)
     assert again.stdout == first.stdout
     assert "Nothing has changed since the last time." in again.stderr
-    sentence = first.stdout.partition(".")[0]
-    assert sentence in holdfast("init", "--yes", "--no-wire", "--no-scan", check=0).stdout
+    begins, used, *_ = first.stdout.splitlines()
+    ends = " ".join(holdfast("init", "--yes", "--no-wire", "--no-scan", check=0).stdout.split())
+    assert begins in ends and used.startswith("Of its ") and used in ends
     history.session(2, "Thanks").run("ls", "a.py").save()
     assert holdfast("backtest", check=0).stdout.startswith("In your last 3 sessions ")
 
@@ -105,3 +112,89 @@ def test_a_project_that_lies_above_the_temporary_folder_is_not_touched(
     holdfast(*command, check=0)
     assert os.readlink(parent / ".holdfast" / "local") == memory
     assert {path: path.lstat().st_mtime_ns for path in parent.rglob("*") if path != parent / "tmp"} == before
+
+
+def test_a_long_history_is_tested_from_its_newest_end_and_that_is_said(
+    repo: Path, home: Path, holdfast: Holdfast
+) -> None:
+    history = History(repo, home)
+    history.commit(-1, {"a.py": "a = 1\n"})
+    for day in range(6):
+        history.session(day, "What does the pull request say?").run(WRONG, REFUSED, exit_code=1).run(
+            RIGHT, "t"
+        ).save()
+    subagent = ClaudeFile(f"{1:08d}-1111-4111-8111-111111111111", str(repo), agent="abc1", prefix="sub")
+    subagent.user(5 * DAY, "Look")
+    subagent.assistant(5 * DAY + 1, "Looked.")
+    subagent.save(history.folder / f"{1:08d}-1111-4111-8111-111111111111" / "subagents" / "agent-abc1.jsonl")
+    every = holdfast("backtest", "--json", check=0).json()
+    assert (every["sessions"], every["found"]) == (6, 0)
+    newest = holdfast("backtest", "--limit", "2", "--json", check=0).json()
+    assert (newest["sessions"], newest["found"]) == (2, 6)
+    numbers = [one["session"][:8] for one in newest["details"]]
+    assert numbers == ["00000005", "00000006"]
+    assert [one["past"] for one in newest["details"]] == [0, 1], "memory begins with the first of them"
+    said = holdfast("backtest", "--limit", "2", check=0).stdout
+    assert said.startswith("In your newest 2 of 6 sessions memory would have shown something in 1")
+    assert "Of 6 recorded sessions the newest 2 were tested" in " ".join(said.split()) and "--all" in said
+    assert holdfast("backtest", "--limit", "2", "--all", "--json", check=0).json()["found"] == 0
+
+
+def _report(memory: Tally, rival: Tally, **more: Any) -> BacktestReport:
+    return BacktestReport(
+        project="shop",
+        made=0.0,
+        version="1",
+        sessions=16,
+        memory=memory,
+        control=Tally(),
+        shuffled=Tally(),
+        rival=rival,
+        **more,
+    )
+
+
+def _tally(files: int, commands: int, **more: int) -> Tally:
+    needs = {"file": NeedSum(known=42, told=files), "command": NeedSum(known=5, told=commands)}
+    return Tally(spoke=15, tokens=1290, lines=46, used=9, unused=37, needs=needs, **more)
+
+
+def test_the_result_is_said_in_plain_sentences_also_where_a_plain_list_does_better() -> None:
+    said = " ".join(sentences(_report(_tally(5, 2), _tally(8, 5))))
+    assert (
+        "Of 42 files that a session later needed and an earlier one had used, memory named 5 beforehand, "
+        "and of 5 commands 2." in said
+    )
+    assert (
+        "A plain list of the latest commands and files does better there: it names 8 of the 42 files" in said
+    )
+    assert "5 of the 5 commands" in said
+    said = " ".join(sentences(_report(_tally(9, 2), _tally(8, 5))))
+    assert "it names 5 of the 5 commands" in said and "42 files." not in said
+    assert "plain list" not in " ".join(sentences(_report(_tally(9, 5), _tally(8, 5))))
+
+
+def test_it_says_whether_lines_were_used_less_as_memory_grew() -> None:
+    def stretch(first: int, used: int) -> Stretch:
+        return Stretch(first=first, last=first + 7, tally=Tally(lines=50, used=used))
+
+    falling = sentences(_report(_tally(1, 1), Tally(), stretches=(stretch(1, 12), stretch(9, 7))))[-1]
+    assert "fell as memory grew, from 24% in sessions 1 to 8 to 14% in 9 to 16" in falling
+    steady = sentences(_report(_tally(1, 1), Tally(), stretches=(stretch(1, 12), stretch(9, 11))))
+    assert not any("as memory grew" in one for one in steady)
+
+
+def test_a_long_command_gives_a_sign_of_life_where_there_is_no_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seconds = iter([0.0, 1.0, 4.0, 5.0, 15.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(seconds))
+    with progress.progress_bar(show=True, text="backtest", columns=()) as update:
+        assert update is not None
+        for done in (10, 40, 50, 90):
+            update(done, 100, "asking memory")
+    told = capsys.readouterr()
+    assert told.err.splitlines() == ["holdfast: asking memory, 40%", "holdfast: asking memory, 90%"]
+    assert told.out == ""
+    with progress.progress_bar(show=False, text="backtest", columns=()) as update:
+        assert update is None

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from holdfast.backtest.past import Relocation
 from holdfast.backtest.scratch import make
 from holdfast.backtest.walk import Followed, Notebook, Walk, joined
+from holdfast.core.patterns import lazy_regex
 from holdfast.flows.distill import Conclusions
 from holdfast.flows.find_transcripts import (
     SessionSource,
@@ -30,6 +31,9 @@ from holdfast.store.machine import Machine
 from holdfast.store.project import Project, worktrees
 
 Progress = Callable[[int, int, str], None]
+
+
+_SESSION_ID = lazy_regex(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
 class PastSession(Struct, frozen=True):
@@ -66,6 +70,43 @@ def transcripts_of(machine: Machine, project: Project, paths: Sequence[Path] = (
         if not settings.excludes(source.glance.cwd, machine.user_home) and source.glance.part not in denied
     ]
     return TranscriptSearch(sources, [], search.warnings)
+
+
+def newest_of(search: TranscriptSearch, most: int) -> tuple[TranscriptSearch, int]:
+    """The transcripts of the newest sessions, and how many sessions there are in all; 0 if none is left out."""
+    begins: dict[str, float] = {}
+    for source in search.sources:
+        if not _is_subagent(source):
+            name = _named(source)
+            begins[name] = min(_begun(source), begins.get(name, _begun(source)))
+    if not most or most >= len(begins):
+        return search, 0
+    first = sorted(begins.values())[-most]
+    chosen = [
+        source
+        for source in search.sources
+        if (_begun(source) if _is_subagent(source) else begins[_named(source)]) >= first
+    ]
+    return TranscriptSearch(chosen, search.skipped, search.warnings), len(begins)
+
+
+def _named(source: SessionSource) -> str:
+    """The session that a transcript names: its part of a file, else the id at the end of the file's name."""
+    name = source.glance.part or (source.path.parent if source.path.stem == "events" else source.path).stem
+    found = _SESSION_ID.search(name)
+    return found[0] if found else source.key
+
+
+def _is_subagent(source: SessionSource) -> bool:
+    return (
+        bool(source.glance.parent)
+        or source.path.parent.name == "subagents"
+        or source.path.stem.startswith("agent-")
+    )
+
+
+def _begun(source: SessionSource) -> float:
+    return source.glance.started if source.glance.started is not None else source.mtime_ns / 1e9
 
 
 def read_sessions(

@@ -133,6 +133,7 @@ class BacktestReport(Struct, frozen=True, kw_only=True):
     made: float
     version: str
     sessions: int
+    found: int = 0  # recorded sessions in all, where only the newest were tested
     first: float | None = None
     last: float | None = None
     undated: int = 0

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
+from holdfast.backtest.known import NeedKind
 from holdfast.backtest.report import BacktestReport, NeedSum, Tally, TestedSession
 from holdfast.backtest.rival import BUDGET
 
+_FEWEST_LINES = 20  # of a stretch, to say how its share differs
+_WORTH_SAYING = 0.05
 HOW = (
     "Each session faced a memory of only the sessions that had ended, and the commits made, before it began. The lines "
     "are the hooks' own answers: at its start, at each prompt, command and file.",
@@ -31,14 +34,32 @@ def sentences(report: BacktestReport) -> list[str]:
         f"In your {_last(report)} memory would have shown something in {memory.spoke}, "
         f"with {memory.tokens_each or 0:.0f} tokens on average."
     )
-    met = [text for text in (_remedies(memory), *_met(memory)) if text]
+    met = [text for text in (_remedies(memory), *_settled(memory)) if text]
+    needed = f"In time it would have shown {_listed(met)}." if met else ""
+    return [
+        text
+        for text in (
+            first,
+            lines_used(report),
+            needed,
+            _named(memory),
+            _against_list(report),
+            _over_time(report),
+        )
+        if text
+    ]
+
+
+def lines_used(report: BacktestReport) -> str:
+    """How many of the lines were of use; '' if there were none."""
+    memory = report.memory
+    if not memory.lines:
+        return ""
     used = f"{share(memory.used, memory.lines)}{_by_chance(report)}"
-    lines = (
+    return (
         f"Of its {counted(memory.lines, 'line')} {memory.used:,} were used afterwards ({used}), "
         f"and {memory.wrong:,} {'was' if memory.wrong == 1 else 'were'} wrong."
     )
-    second = f"In time it would have shown {_listed(met)}." if met else ""
-    return [text for text in (first, second, lines) if text]
 
 
 def _by_chance(report: BacktestReport) -> str:
@@ -47,6 +68,8 @@ def _by_chance(report: BacktestReport) -> str:
 
 
 def _last(report: BacktestReport) -> str:
+    if report.found > report.sessions:
+        return f"newest {report.sessions:,} of {counted(report.found, 'session')}"
     return f"last {counted(report.sessions, 'session')}" if report.sessions > 1 else "only session"
 
 
@@ -60,19 +83,58 @@ def _remedies(tally: Tally) -> str:
     )
 
 
-def _met(tally: Tally) -> Iterator[str]:
+def _settled(tally: Tally) -> Iterator[str]:
     question, decision = tally.of("question"), tally.of("decision")
     if question.known:
         yield f"the answer to {question.told:,} of {counted(question.known, 'question')} asked again"
     if decision.known:
         yield f"{decision.told:,} of {counted(decision.known, 'decision')} made again"
-    used = [
-        f"{need.told:,} of {counted(need.known, kind)}"
-        for kind in ("file", "command")
-        if (need := tally.needs.get(kind)) is not None and need.known
+
+
+def _named(tally: Tally) -> str:
+    """Files and commands: what the sessions came to use, and what of that memory named before."""
+    file, command = tally.of("file"), tally.of("command")
+    parts = [
+        (f"Of {counted(need.known, kind)}", f"{need.told:,}")
+        for kind, need in (("file", file), ("command", command))
+        if need.known
     ]
-    if used:
-        yield f"{' and '.join(used)} that it knew and that no prompt had named"
+    if not parts:
+        return ""
+    (of, told), *rest = parts
+    more = "".join(f", and {of[0].lower()}{of[1:]} {number}" for of, number in rest)
+    return (
+        f"{of} that a session later needed and an earlier one had used, memory named {told} beforehand{more}."
+    )
+
+
+def _against_list(report: BacktestReport) -> str:
+    """Whether a plain list of recent files and commands would have named more of what was needed."""
+    kinds: tuple[NeedKind, ...] = ("file", "command")
+    pairs = [(kind, report.memory.of(kind), report.rival.of(kind)) for kind in kinds]
+    ahead = [(kind, listed) for kind, own, listed in pairs if listed.told > own.told]
+    if not ahead:
+        return ""
+    named = " and ".join(f"{listed.told:,} of the {counted(listed.known, kind)}" for kind, listed in ahead)
+    return f"A plain list of the latest commands and files does better there: it names {named}."
+
+
+def _over_time(report: BacktestReport) -> str:
+    """Whether lines were used more, or less, as memory grew."""
+    if not report.stretches:
+        return ""
+    ends = [one for one in report.stretches if one.tally.lines >= _FEWEST_LINES]
+    if len(ends) < 2:
+        return ""
+    first, last = ends[0], ends[-1]
+    before, after = first.tally.share_used or 0.0, last.tally.share_used or 0.0
+    if abs(after - before) < _WORTH_SAYING:
+        return ""
+    moved = "rose" if after > before else "fell"
+    return (
+        f"The share of lines that were used {moved} as memory grew, from {before:.0%} in sessions {first.first} to "
+        f"{first.last} to {after:.0%} in {last.first} to {last.last}."
+    )
 
 
 def _listed(parts: Sequence[str]) -> str:
@@ -81,15 +143,17 @@ def _listed(parts: Sequence[str]) -> str:
 
 def cost_line(report: BacktestReport) -> str:
     """What telling would have cost."""
-    carried = f"{amount(report.carried)} tokens read again from the cache"
     if not report.memory.spoke:
         return "Showing them would have cost nothing."
+    read = f"{amount(report.carried)} tokens"
     if report.cost_usd is None:
-        return f"Telling would have cost {carried}; the models' prices are not known."
-    unpriced = f", without {counted(report.unpriced, 'session')} of unknown price" if report.unpriced else ""
+        return f"The lines would have cost {read}; the models' prices are not known."
+    unpriced = (
+        f" {counted(report.unpriced, 'session')} of unknown price not included." if report.unpriced else ""
+    )
     return (
-        f"Telling would have cost ${report.cost_usd:.2f}: {carried}, each line once for every later answer of its "
-        f"session, at the cache-read price{unpriced}."
+        f"All lines together would have cost ${report.cost_usd:.2f}: a line is read again from the cache at each later "
+        f"answer of its session, {read} in all.{unpriced}"
     )
 
 

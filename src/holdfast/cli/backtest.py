@@ -13,25 +13,29 @@ from holdfast.backtest.report import BacktestReport, Tally, TestedSession
 from holdfast.core.errors import NotFound, UsageError
 from holdfast.flows.find_transcripts import TranscriptSearch
 from holdfast.terminal import output
-from holdfast.terminal.options import Machine, Namespace, flag, option
+from holdfast.terminal.options import Machine, Namespace, flag, limit, option
 from holdfast.terminal.output import Column, table_of
 from holdfast.terminal.progress import progress_bar
 
 DESCRIPTION = """Replays this repository's past: for each recorded session, what memory would have shown it from
-what had ended before, and what the session then needed. Needs no setup and writes nothing to the repository; the
-last result is kept in ~/.holdfast/cache."""
+what had ended before, and what the session then needed. Reads the newest sessions; --all reads all, which can take
+minutes. Needs no setup and writes nothing to the repository; the last result is kept in ~/.holdfast/cache."""
 EXAMPLES = """examples:
   holdfast backtest                   the figures, with their controls
+  holdfast backtest --all             all sessions, not only the newest
   holdfast backtest --session last    one session, line by line
   holdfast backtest --html > proof.html
   holdfast backtest ~/old-sessions    transcripts from elsewhere
   holdfast backtest --ab tasks.toml --dry-run   what paired tasks in a real client would cost"""
 MOST_WRONG = 20
+NEWEST = 50  # sessions: a minute at most on a common machine, and enough for shares
 
 OPTIONS = (
     option(
         "paths", nargs="*", type=Path, metavar="PATH", help="transcripts to read instead of this project's"
     ),
+    *limit("sessions", f"default: the newest {NEWEST}"),
+    flag("--all", "all sessions, however long it takes"),
     option("--session", metavar="ID", help="one session: its id, the beginning of it, its number, or `last`"),
     option(
         "--control",
@@ -73,26 +77,33 @@ def run(options: Namespace, machine: Machine) -> int | None:
 
 def _report(options: Namespace, machine: Machine) -> tuple[BacktestReport, float | None]:
     """The report, and how long it took; None if the last one still holds."""
-    from holdfast.backtest.reading import transcripts_of
+    from holdfast.backtest.reading import newest_of, transcripts_of
 
     for path in (*options.paths, *([options.control] if options.control else [])):
         if not path.exists():
             raise UsageError(f"there is no {path}", fix="Name a transcript, or a folder of them")
     project = machine.project()
-    search = transcripts_of(machine, project, options.paths)
+    most = 0 if options.all else NEWEST if options.limit is None else options.limit
+    search, found = newest_of(transcripts_of(machine, project, options.paths), most)
     key = key_of(project, search, options.control)
     known = None if options.again else last_report(machine, project, key)
     if known is not None:
         return known, None
     shown = not options.json and not options.html
-    report = replayed(machine, search, key, options.control, shown=shown)
+    report = replayed(machine, search, key, options.control, found=found, shown=shown)
     return report, report.seconds
 
 
 def replayed(
-    machine: Machine, search: TranscriptSearch, key: str, control: Path | None = None, *, shown: bool
+    machine: Machine,
+    search: TranscriptSearch,
+    key: str,
+    control: Path | None = None,
+    *,
+    found: int,
+    shown: bool,
 ) -> BacktestReport:
-    """Runs the backtest, with a progress bar if `shown`, and keeps the report."""
+    """Runs the backtest, with its progress if `shown`, and keeps the report. `found`: more sessions were recorded."""
     from holdfast.backtest.run import run as backtest
 
     project = machine.project()
@@ -100,6 +111,8 @@ def replayed(
         progress = update and (lambda done, total, what: update(done, total, what))
         report = backtest(machine, project, (), control, progress, search)
     output.warn_all(f"{warning.path}: {warning.message}" for warning in search.warnings)
+    if found:
+        report = msgspec.structs.replace(report, found=found)
     keep(machine, project, report, key)
     return report
 
@@ -130,8 +143,8 @@ def as_json(report: BacktestReport) -> dict[str, Any]:
 def _show(report: BacktestReport, seconds: float | None) -> None:
     from holdfast.backtest.words import HOW, cost_line, name_of, sentences
 
-    output.line(" ".join(sentences(report)))
-    output.line(cost_line(report))
+    for sentence in (*sentences(report), cost_line(report)):
+        output.line(sentence)
     output.line()
     output.show(_compared(report))
     if report.stretches:
@@ -158,6 +171,11 @@ def _notes(report: BacktestReport) -> list[str]:
     notes = []
     if report.sessions == 1:
         notes.append("A single session has nothing before it that memory could have known.")
+    if report.found:
+        notes.append(
+            f"Of {output.counted(report.found, 'recorded session')} the newest {report.sessions} were tested, and "
+            "memory knew nothing from before them: --all tests all, --limit N so many."
+        )
     if report.undated:
         notes.append(f"Left out: {output.counted(report.undated, 'session')} without a date.")
     if report.replaced_later:
@@ -218,7 +236,7 @@ def _one(options: Namespace, report: BacktestReport) -> None:
         problem = "no session" if not found else f"{len(found)} sessions"
         raise NotFound(
             f"{problem} of the {len(report.tested)} that were tested begins with {options.session!r}",
-            fix="holdfast backtest --json lists them; a number counts them from the oldest",
+            fix="holdfast backtest --json lists them; a number counts them from the oldest; --all tests all",
         )
     output.answer(options, found[0], lambda: _show_session(found[0]))
 

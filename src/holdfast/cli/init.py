@@ -49,7 +49,7 @@ EXAMPLES = """examples:
 """
 
 
-# A backtest of so much takes a few seconds: what memory would have told is shown at once.
+# A backtest of so much takes seconds: what memory would have told is shown at once.
 MOST_REPLAYED, MOST_REPLAYED_BYTES = 100, 50_000_000
 
 
@@ -304,22 +304,21 @@ def _summed(known: SetUp) -> str:
 
 
 def _proof(options: Namespace, machine: Machine, project: Project) -> str:
-    """The first sentence of a backtest: the last one if it holds, else one run now; '' if that would take long."""
+    """A backtest of the newest sessions in two sentences: the last one, or one run now; '' if that would take long."""
     from holdfast.backtest.last import key_of, last_report
-    from holdfast.backtest.reading import transcripts_of
-    from holdfast.backtest.words import sentences
+    from holdfast.backtest.reading import newest_of, transcripts_of
+    from holdfast.backtest.words import lines_used, sentences
+    from holdfast.cli.backtest import NEWEST, replayed
 
     if options.no_import:
         return ""
-    search = transcripts_of(machine, project)
+    search, found = newest_of(transcripts_of(machine, project), NEWEST)
     key = key_of(project, search, None)
     report = last_report(machine, project, key)
     if report is None and _quickly_replayed(search) and not options.no_backtest:
-        from holdfast.cli.backtest import replayed
-
         with suppress(HoldfastError, KeyboardInterrupt):  # it is not what was asked for
-            report = replayed(machine, search, key, shown=not options.json)
-    return sentences(report)[0] if report is not None else ""
+            report = replayed(machine, search, key, found=found, shown=not options.json)
+    return " ".join(filter(None, (sentences(report)[0], lines_used(report)))) if report is not None else ""
 
 
 def _quickly_replayed(search: TranscriptSearch) -> bool:

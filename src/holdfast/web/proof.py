@@ -92,10 +92,6 @@ def verdict(report: BacktestReport) -> str:
         first = f"It may help: {share}, but with {memory.lines:,} lines that can be chance."
     else:
         first = f"No clear benefit: {share}."
-    files, listed = memory.of("file"), report.rival.of("file")
-    if listed.told > files.told:
-        named = f"{listed.told} against {files.told}"
-        first += f" A plain list of recent files names more of those that were needed ({named})."
     return first
 
 
