@@ -36,7 +36,8 @@ from holdfast.views.memory import date
 DESCRIPTION = """Sets this project up: imports the sessions your agents recorded, scans the repository, connects the
 agents on this machine (hooks and tools in their own configuration) and shows what the next session will see. It
 shows first which files change. Running it again does only what is missing. holdfast agents uninstall --all restores
-those files, byte for byte. A folder without git is taken as it is; your home folder and what is above it are refused."""
+those files, byte for byte. A folder without git is taken as it is; your home folder and what is above it are
+refused."""
 EXAMPLES = """examples:
   holdfast init                            show everything, ask once, then do it
   holdfast init --yes                      the same without a question
@@ -144,7 +145,9 @@ def _check_place(machine: Machine) -> None:
         problem = f"{what} would become one project"
         raise UsageError(problem, where=str(root), fix="Run holdfast init in the folder of a project")
     if located is None:
-        output.warn(f"{place(root)} is in no git repository: sessions in it and below it will share one memory.")
+        output.warn(
+            f"{place(root)} is in no git repository: sessions in it and below it will share one memory."
+        )
 
 
 def _settles(options: Namespace, machine: Machine, plan: Joining) -> bool:
@@ -259,7 +262,9 @@ def _show(done: Done, project: Project, proof: str) -> None:
         for line in status.told:
             output.line(f"  {line.text}", under=4)
     elif done.knows:
-        output.line("The start of the next session will see nothing yet: prompts get the lines that fit them.")
+        output.line(
+            "The start of the next session will see nothing yet: prompts get the lines that fit them."
+        )
     else:
         output.line("The next session here will see nothing yet: memory is empty.")
     output.line()
