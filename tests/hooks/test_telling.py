@@ -281,6 +281,19 @@ def test_the_weights_are_those_that_the_script_fits() -> None:
     assert weights == pytest.approx(telling.WEIGHTS, abs=0.05)
 
 
+@pytest.mark.promise("W8")
+def test_of_prompts_that_a_memory_is_not_about_at_most_one_in_ten_gets_a_line() -> None:
+    """3,700 real prompts, asked of memories of 2 to 1,333 sources; those that are about them still get theirs."""
+    training = script("train_telling")
+    prompts = training.read_sizes()
+    fit = training.Fit(training.taught(prompts), training.SIZE_NAMES)
+    spoke: dict[bool, list[bool]] = {True: [], False: []}
+    for prompt in prompts:
+        spoke[prompt["wanted"]].append(1 - fit.chances(prompt)[-1] >= telling.FLOOR)
+    assert len(spoke[False]) >= 3_000 and sum(spoke[False]) <= 0.1 * len(spoke[False])
+    assert sum(spoke[True]) >= 0.6 * len(spoke[True])
+
+
 @pytest.mark.promise("W2")
 def test_the_floor_rises_with_the_size_of_the_memory_and_of_its_sources(kettles: Told) -> None:
     """What a prompt shares with a short source of a small memory, it shares by chance with a long one or in a large one."""

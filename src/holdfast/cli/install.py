@@ -127,7 +127,9 @@ def show_all(plans: Sequence[Plan], *, full: bool = False) -> None:
         output.heading(_heading(plan, change))
         for outline_line in change.outline():
             output.wrapped(outline_line, indent=2, style=_STYLES.get(outline_line[:1], ""))
-    output.line("+ added, - removed, ~ changed; --diff shows every line. Everything else in these files stays.")
+    output.line(
+        "+ added, - removed, ~ changed; --diff shows every line. Everything else in these files stays."
+    )
 
 
 def _heading(plan: Plan, change: Change) -> str:

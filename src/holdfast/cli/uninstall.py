@@ -41,7 +41,10 @@ OPTIONS = (
     flag("--all", "every agent"),
     option("--scope", choices=SCOPES, help="only there (default: yours and this repository's)"),
     flag("--purge", "also remove this project's memory, after a backup"),
-    flag("--no-backup", "with --purge: without a backup; with --all and the last project, earlier backups go too"),
+    flag(
+        "--no-backup",
+        "with --purge: without a backup; with --all and the last project, earlier backups go too",
+    ),
     flag("--diff", "show every changed line; without it, several agents are listed by name"),
     flag("--yes", "do not ask"),
     flag("--dry-run", "only show what would change"),
@@ -131,7 +134,9 @@ def _show_emptied(machine: Machine, emptied: Emptied, options: Namespace) -> Non
     if emptied.memories:
         kept = archives(machine)
         if kept:
-            output.line(f"Archives stay as well, and may hold this memory: {_counted_archives(kept)} in {home}.")
+            output.line(
+                f"Archives stay as well, and may hold this memory: {_counted_archives(kept)} in {home}."
+            )
         return
     if not emptied.left:
         output.line(f"{home}: removed. Only the program itself is left: {how_to_remove()}")
