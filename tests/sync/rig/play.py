@@ -422,7 +422,7 @@ class Play:
         if done.code == -9:  # a person who saw it die does it again
             done = self._do(node, "forget", "forget", *words, "--yes", may_kill=False)
             if done.code == 1 and ("nothing here" in done.err or "known here" in done.err):
-                done = Done(done.words, 0, "", "", 0)
+                item.maybe.add("")  # killed before it began: a word that was reworded has another id by now
         if done.code == 0:
             item.forgotten = True
             if words[0] == "--text":
@@ -438,6 +438,8 @@ class Play:
             return
         done = self._do(node, "share", "team", "share", item.id)
         if done.code in (0, -9):
+            if item.shared and not item.private:
+                return  # it was shared before
             item.shared, item.private = True, False
             if self.played.removed and node.name in self.played.told_of_removal:
                 item.shared_late = True
