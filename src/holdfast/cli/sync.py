@@ -7,16 +7,15 @@ from msgspec.structs import replace
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.guard.hidden_text import visible
 from holdfast.store.project import Project
-from holdfast.sync import service, team_index
-from holdfast.sync.conflict_text import label, text_of
+from holdfast.sync import service
 from holdfast.sync.keys import fingerprint
-from holdfast.sync.run import SyncResult
+from holdfast.sync.result import SyncResult
 from holdfast.sync.settings import Target, change_settings, read_settings
+from holdfast.sync.targets import is_server
 from holdfast.terminal import output
 from holdfast.terminal.consent import agreed, require_person, require_terminal, terminal
 from holdfast.terminal.options import Machine, Namespace, at_least_one, flag, option
 from holdfast.terminal.output import counted, flat
-from holdfast.views.conflicts import conflict_as_json
 
 DESCRIPTION = """Syncs this project's memory between machines. TARGET is a folder (a drive, a folder that Syncthing
 keeps), ssh://HOST/PATH, git (hidden refs in this repository's remote) or postgres://HOST/DB. Everything is sealed
@@ -177,6 +176,10 @@ def _show(options: Namespace, machine: Machine, project: Project, result: SyncRe
 
 def with_index(machine: Machine, project: Project, result: SyncResult) -> SyncResult:
     """The result of a sync, with that of the server's index after it."""
+    if not is_server(result.target):
+        return result
+    from holdfast.sync import team_index
+
     indexed = team_index.keep(machine, project, result.target)
     problems = [*result.problems, *([f"search on the server: {indexed.problem}"] if indexed.problem else [])]
     return replace(result, problems=problems, index_asks=indexed.asks)
@@ -265,6 +268,9 @@ def _after_session(options: Namespace, project: Project) -> None:
 
 
 def _list(options: Namespace, project: Project) -> None:
+    from holdfast.sync.conflict_text import label, text_of
+    from holdfast.views.conflicts import conflict_as_json
+
     found = service.open_conflicts(project)
     if options.json:
         output.show_json([conflict_as_json(conflict) for conflict in found])
@@ -285,8 +291,10 @@ def _list(options: Namespace, project: Project) -> None:
 
 
 def _settle(options: Namespace, machine: Machine, project: Project) -> None:
+    from holdfast.sync.settling import settle
+
     require_person(machine)
-    conflict = service.settle(machine, project, options.keep)
+    conflict = settle(machine, project, options.keep)
     output.answer(
         options,
         {"settled": conflict.name, "kept": options.keep},

@@ -14,10 +14,10 @@ from holdfast.core.errors import HoldfastError
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.sync.postgres import Listener
-from holdfast.sync.run import memory_stamp
+from holdfast.sync.quick import memory_stamp
 from holdfast.sync.service import receive
 from holdfast.sync.settings import read_settings
-from holdfast.sync.team_index import is_server
+from holdfast.sync.targets import is_server
 
 LOOK_S = 1.0  # between two looks whether this process ends
 LONGEST_S = 300.0  # without a notification: a connection may be dead without a word

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from msgspec import Struct
-
 from holdfast.model.memory import content_id
 from holdfast.store.denied import Denied
 from holdfast.store.sync_journal import PackRow, Row, SyncJournal
@@ -15,6 +13,7 @@ from holdfast.sync.items import is_well_formed, parts_of
 from holdfast.sync.keys import Keys, Verifier
 from holdfast.sync.merge import version_of
 from holdfast.sync.packs import BadPack, unpack
+from holdfast.sync.result import Refused
 from holdfast.sync.roster import PREFIX, Roster, is_removal, keys_in, roster_of
 from holdfast.sync.settings import TeamSettings
 from holdfast.sync.team_item import KINDS, readable_item
@@ -33,14 +32,6 @@ _NOT_FIT = "it is too long, or says what nobody may be shown"
 _LATER = (_STRANGER, _OTHER_TEAM, _NO_OWNER)  # until more is known of the team
 _LETTERS = {"register": "D", "fact": "F", "question": "Q"}
 _OF_THE_TEAM = ("team/", "settled/", PREFIX)
-
-
-class Refused(Struct, frozen=True, kw_only=True):
-    """Entries that do not count, or packs that cannot be read. `who` is the author that they name."""
-
-    why: str
-    who: str
-    number: int
 
 
 class Intake:

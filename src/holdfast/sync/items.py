@@ -8,7 +8,7 @@ they came. A person's own lines around them stay where they are, and never trave
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -17,11 +17,12 @@ from msgspec import Struct
 from holdfast.core.errors import NameRefused
 from holdfast.core.hashes import blake2b
 from holdfast.core.names import safe_name
-from holdfast.memory.read import known_projects
-from holdfast.memory.store import MemoryStore
 from holdfast.store.line_grammar import readable
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
+
+if TYPE_CHECKING:
+    from holdfast.memory.store import MemoryStore
 
 T = TypeVar("T")
 REASON = "sync"
@@ -128,6 +129,8 @@ class Place(Struct, frozen=True):
     group: str = ""
 
     def names(self) -> list[str]:
+        from holdfast.memory.read import known_projects
+
         return sorted({*known_projects(self.project), self.project.title})
 
     def outside(self, name: str) -> str:
@@ -135,14 +138,9 @@ class Place(Struct, frozen=True):
 
     def store(self, name: str) -> MemoryStore:
         """The store of a project as keys name it."""
-        return _AsSaid(self.project, name or self.project.title, self.machine.clock.seconds, self.group)
+        from holdfast.sync.said_store import AsSaid
 
-
-class _AsSaid(MemoryStore):
-    """Writes the times that entries say, also those to come: clocks differ, and the bytes must not."""
-
-    def _dated(self, value: T) -> T:
-        return value
+        return AsSaid(self.project, name or self.project.title, self.machine.clock.seconds, self.group)
 
 
 def by_project(keys: Mapping[str, Any]) -> dict[str, Items]:

@@ -9,19 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from pathlib import Path
-
-from msgspec import Struct
 
 from holdfast.briefing.projects import naming
 from holdfast.core import files
-from holdfast.core.hashes import blake2b
 from holdfast.flows.forget import Wanted, forget
 from holdfast.flows.forget_again import forget_texts
 from holdfast.flows.refresh import refresh
 from holdfast.flows.remember import rewrite_current
 from holdfast.model.events import DistilledSession
-from holdfast.store.bundle import canonical_files
 from holdfast.store.denied import Denied
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
@@ -30,11 +25,13 @@ from holdfast.store.versions import new_group
 from holdfast.sync import team_items
 from holdfast.sync.collect import Applier, Author, Collector
 from holdfast.sync.entry import Signed, decode
-from holdfast.sync.intake import Intake, Refused, id_of_words, is_denied, row_of
+from holdfast.sync.intake import Intake, id_of_words, is_denied, row_of
 from holdfast.sync.items import Place, parts_of
 from holdfast.sync.keys import Keys
 from holdfast.sync.merge import conflicts, items_of, version_of, winner
 from holdfast.sync.packs import READS, pack, split
+from holdfast.sync.quick import OWN, PATIENCE_S, goes_out, memory_stamp
+from holdfast.sync.result import SyncResult
 from holdfast.sync.roster import PREFIX, Roster, recipients, roster_of
 from holdfast.sync.session_items import Log
 from holdfast.sync.settings import SyncSettings, Target
@@ -42,35 +39,10 @@ from holdfast.sync.statement_items import values
 from holdfast.sync.transport import Transport, name_of
 
 _MOST_PACKS = 24  # of one machine at one target: more are made into one
-_PATIENCE_S = 120.0
-_OWN = "own"
-
-
-class SyncResult(Struct, frozen=True, kw_only=True):
-    """`sent` and `received` count entries; `changed` how many items of this memory are different now.
-
-    `index_asks` is how many of one's own statements a search on the server would find if this person agreed.
-    """
-
-    target: str
-    sent: int = 0
-    received: int = 0
-    changed: int = 0
-    conflicts: int = 0
-    sealed: int = 0
-    bytes_sent: int = 0
-    bytes_received: int = 0
-    refused: list[Refused] = []
-    problems: list[str] = []
-    joined: list[str] = []
-    waits_for: list[str] = []
-    index_asks: int = 0
-    seconds: float = 0.0
-    done: bool = True
 
 
 class SyncRun:
-    """The caller has asked the person whatever must be asked."""
+    """The caller has asked the person whatever must be asked. `state` is the target's, if it was looked at already."""
 
     def __init__(
         self,
@@ -83,8 +55,9 @@ class SyncRun:
         *,
         dry_run: bool = False,
         receive_only: bool = False,
+        state: str = "",
     ) -> None:
-        self.receive_only = receive_only
+        self.receive_only, self.state = receive_only, state
         self.machine, self.project, self.transport = machine, project, transport
         self.settings, self.name, self.target, self.dry_run = settings, name, target, dry_run
         self.keys = Keys(machine)
@@ -92,17 +65,15 @@ class SyncRun:
     def run(self) -> SyncResult:
         began = time.monotonic()
         with (
-            files.lock(self.project.lock("sync"), timeout=_PATIENCE_S),
+            files.lock(self.project.lock("sync"), timeout=PATIENCE_S),
             closing(SyncJournal(self.project.memory)) as journal,
             journal.transaction(keep=False) if self.dry_run else nullcontext(),
         ):
             self._upgraded(journal)
-            state = self.transport.state()
-            fingerprint = memory_stamp(self.project.memory)
+            state = self.state or self.transport.state()
             is_same = bool(state) and state == journal.note(f"state {self.name}")
             self._take_over(journal)
-            is_unchanged = fingerprint == journal.note("memory")
-            if is_same and (self.receive_only or (is_unchanged and not self._pending(journal))):
+            if is_same and self.receive_only:
                 return self._result(journal, began)
             packs = {} if is_same else self.transport.packs()
             known = journal.packs(self.name)
@@ -167,7 +138,7 @@ class SyncRun:
     def _locally(self, journal: SyncJournal) -> Iterator[None]:
         """What reads and writes the memory: nobody may forget something in between."""
         with (
-            files.lock(self.project.lock("capture"), timeout=_PATIENCE_S),
+            files.lock(self.project.lock("capture"), timeout=PATIENCE_S),
             self._transaction(journal),
         ):
             yield
@@ -187,9 +158,6 @@ class SyncRun:
             **values,  # type: ignore[arg-type]
         )
 
-    def _pending(self, journal: SyncJournal) -> bool:
-        return bool(journal.stale()) or any(self._goes_out(row) for row in journal.unsent(self.name))
-
     def _take_over(self, journal: SyncJournal) -> None:
         """After a key was lost or revoked: what it signed is said again with the one that is here."""
         if self.dry_run or journal.note("author") == self.keys.author:
@@ -206,13 +174,13 @@ class SyncRun:
                 if (seen := shown.get(row.key)) is not None and seen.id == row.id:
                     journal.show(row.key, seen.digest, signed.id)
             for whose in {row.author for row in void}:
-                journal.void(whose, _OWN)
+                journal.void(whose, OWN)
             author.keep()
             journal.set_note("author", self.keys.author)
 
     def _is_void(self, row: Row) -> bool:
         pair = self.keys.pair(row.author)
-        return row.scope == _OWN and (pair is None or bool(pair.revoked))
+        return row.scope == OWN and (pair is None or bool(pair.revoked))
 
     def _upgraded(self, journal: SyncJournal) -> None:
         """What a newer holdfast wrote is read again by one that may understand it."""
@@ -306,7 +274,7 @@ class SyncRun:
         if sessions or ids:
             forget(self.machine, self.project, Wanted(sessions=tuple(sessions), ids=tuple(sorted(ids))))
         if sessions:
-            with files.lock(self.project.lock("capture"), timeout=_PATIENCE_S):
+            with files.lock(self.project.lock("capture"), timeout=PATIENCE_S):
                 Log(Place(self.machine, self.project)).bury(sessions)
         denied = Denied(self.project.memory)
         if any(line.get("text") for line in lines):
@@ -316,11 +284,6 @@ class SyncRun:
             journal.fresh(keys)
 
     # --- publishing --------------------------------------------------------------------------------------
-
-    def _goes_out(self, row: Row) -> bool:
-        if row.scope == _OWN:
-            return not self.target.team_only and self.keys.pair(row.author) is not None
-        return self.settings.team is not None
 
     def _outgoing(self, journal: SyncJournal) -> _Outgoing:
         """New packs, and those that must be made again: something in them is forgotten, or others may read now."""
@@ -336,7 +299,7 @@ class SyncRun:
         live: list[Row] = []
         for one in own:
             rows = journal.live_in(self.name, place, one.name)
-            has_team = any(row.scope != _OWN for row in rows)
+            has_team = any(row.scope != OWN for row in rows)
             if many or (renew and has_team) or journal.gone_in(self.name, place, one.name):
                 outgoing.drop.append(one.name)
                 live += rows
@@ -346,7 +309,9 @@ class SyncRun:
                 outgoing.elsewhere.setdefault(other.place, []).append(other.name)
                 live += journal.live_in(self.name, other.place, other.name)
         live = list({row.id: row for row in live}.values())
-        new = [row for row in journal.unsent(self.name) if self._goes_out(row)]
+        new = [
+            row for row in journal.unsent(self.name) if goes_out(row, self.settings, self.target, self.keys)
+        ]
         outgoing.rows = new
         for scope, to in self._recipients(roster).items():
             rows = sorted(
@@ -365,7 +330,7 @@ class SyncRun:
         team = self.settings.team
         others = recipients(roster.members.values())
         return {
-            _OWN: (self.keys.own.seal,),
+            OWN: (self.keys.own.seal,),
             "team": others or (self.keys.own.seal,),
             "request": (team.seal, self.keys.own.seal) if team is not None else (self.keys.own.seal,),
         }
@@ -385,19 +350,6 @@ class SyncRun:
         journal.set_note(f"readers {self.name}", outgoing.readers)
 
 
-def memory_stamp(memory: Path) -> str:
-    """What changes whenever a file of the memory does."""
-    stamps = []
-    for name in (*canonical_files(memory).files, "capture.db-wal", "sync.json"):
-        try:
-            stat = (memory / name).stat()
-        except OSError:
-            continue
-        if not name.startswith("history/"):
-            stamps.append(f"{name} {stat.st_size} {stat.st_mtime_ns}")
-    return blake2b("\n".join(stamps).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
-
-
 class _Outgoing:
     def __init__(self, place: str) -> None:
         self.place = place
@@ -414,8 +366,8 @@ class _Outgoing:
 
 
 def _audience(row: Row) -> str:
-    if row.scope == _OWN:
-        return _OWN
+    if row.scope == OWN:
+        return OWN
     return "request" if row.key.startswith(f"{PREFIX}request/") else "team"
 
 

@@ -6,23 +6,22 @@ import os
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.core import files
 from holdfast.core.errors import NotFound, UsageError
-from holdfast.flows.refresh import refresh
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
 from holdfast.store.sync_journal import NAME as JOURNAL
 from holdfast.store.sync_journal import Row, SyncJournal
-from holdfast.sync import team_items
-from holdfast.sync.collect import Author, Collector, families
-from holdfast.sync.intake import row_of
 from holdfast.sync.items import Place
 from holdfast.sync.keys import Keys, fingerprint
-from holdfast.sync.merge import Conflict, conflicts, essence, settling_key
+from holdfast.sync.merge import Conflict, conflicts
+from holdfast.sync.quick import look
+from holdfast.sync.result import SyncResult
 from holdfast.sync.roster import (
     PREFIX,
     REMOVED,
@@ -33,7 +32,6 @@ from holdfast.sync.roster import (
     read_code,
     roster_of,
 )
-from holdfast.sync.run import SyncResult, SyncRun
 from holdfast.sync.settings import (
     Invitation,
     SyncSettings,
@@ -45,8 +43,11 @@ from holdfast.sync.settings import (
     read_settings,
 )
 from holdfast.sync.targets import open_transport
-from holdfast.sync.team_item import TeamItem
-from holdfast.sync.team_items import Shared
+
+if TYPE_CHECKING:
+    from holdfast.sync.collect import Author
+    from holdfast.sync.team_item import TeamItem
+    from holdfast.sync.team_items import Shared
 
 _DAY_S = 86_400.0
 _LOCK_S = 120.0
@@ -89,6 +90,8 @@ def preview(machine: Machine, project: Project, name: str, target: Target) -> Pr
     open_transport(machine, project, name, settings.project or project_id(identity_of(project)))
     own = 0
     if not target.team_only and project.memory.is_dir():
+        from holdfast.sync.collect import families
+
         own = sum(len(family.read().items) for family in families(Place(machine, project)))
     shared = settings.team.shared if settings.team is not None else []
     with journal_of(project) as journal:
@@ -149,11 +152,18 @@ def sync(
         settings.identity = identity_of(project)
         settings.project = project_id(settings.identity)
     transport = open_transport(machine, project, name, settings.project, may_ask=may_ask)
-    return SyncRun(machine, project, transport, settings, name, target, dry_run=dry_run).run()
+    state = "" if dry_run else look(machine, project, transport, settings, name, target)
+    if isinstance(state, SyncResult):
+        return state
+    from holdfast.sync.run import SyncRun
+
+    return SyncRun(machine, project, transport, settings, name, target, dry_run=dry_run, state=state).run()
 
 
 def receive(machine: Machine, project: Project, name: str) -> SyncResult:
     """Takes in what others have published at a target that a person has agreed to, and sends nothing."""
+    from holdfast.sync.run import SyncRun
+
     settings = read_settings(project)
     transport = open_transport(machine, project, name, settings.project)
     target = settings.targets[name]
@@ -209,6 +219,8 @@ class TeamView(Struct, frozen=True, kw_only=True):
 
 
 def team_view(machine: Machine, project: Project) -> TeamView | None:
+    from holdfast.sync import team_items
+
     settings, keys = read_settings(project), Keys(machine)
     if settings.team is None:
         return None
@@ -230,39 +242,7 @@ def team_view(machine: Machine, project: Project) -> TeamView | None:
     )
 
 
-# --- conflicts ---------------------------------------------------------------------------------------------
-
-
-def settle(machine: Machine, project: Project, wanted: str) -> Conflict:
-    """Decides a conflict for the version whose id begins with `wanted`. It travels with the next sync."""
-    settings, keys = read_settings(project), Keys(machine)
-    author = Author(machine, keys, settings.project)
-    with journal_of(project, change=True) as journal:
-        assert journal is not None
-        close = [
-            (conflict, version)
-            for conflict in conflicts(journal)
-            for version in conflict.versions
-            if len(wanted) >= 4 and version.id.startswith(wanted)
-        ]
-        if len(close) != 1:
-            what = (
-                f"{wanted!r} fits {len(close)} versions"
-                if close
-                else f"no open conflict has a version {wanted!r}"
-            )
-            raise NotFound(what, fix="holdfast sync --conflicts lists them")
-        conflict, kept = close[0]
-        if conflict.replaced:
-            body = {"kept": kept.id, "by": keys.name}
-            signed = author.entry(settling_key(conflict), body, (), "team")
-        else:
-            parents = journal.lineage(version.id for version in conflict.versions)
-            signed = author.entry(conflict.key, kept.entry.body, parents, kept.entry.scope)
-        journal.add(row_of(signed), signed.entry.order.machine, signed.entry.parents)
-        if conflict.key.startswith("team/") and not conflict.replaced:
-            journal.show(conflict.key, essence(kept.entry.body), signed.id)
-    return conflict
+# --- what is shared ----------------------------------------------------------------------------------------
 
 
 def choose(machine: Machine, project: Project, wanted: Iterable[str], *, share: bool) -> list[TeamItem]:
@@ -270,6 +250,9 @@ def choose(machine: Machine, project: Project, wanted: Iterable[str], *, share: 
 
     What is shared is noted at once, so that it stays shared if a person rewords it before that sync.
     """
+    from holdfast.sync import team_items
+    from holdfast.sync.collect import Author, Collector
+
     chosen = team_items.choose(machine, project, wanted, share=share)
     settings = read_settings(project)
     if share and settings.project:
@@ -289,6 +272,9 @@ def choose(machine: Machine, project: Project, wanted: Iterable[str], *, share: 
 
 def create_team(machine: Machine, project: Project, name: str) -> TeamSettings:
     """Makes a team of this project, with this person as its owner."""
+    from holdfast.sync.collect import Author
+    from holdfast.sync.intake import row_of
+
     settings, keys = read_settings(project), Keys(machine)
     if settings.team is not None and not _has_left(project, settings, keys):
         raise UsageError(
@@ -331,6 +317,9 @@ def invite(machine: Machine, project: Project, *, role: str = "member", days: fl
 
 def join(machine: Machine, project: Project, code: str) -> TeamSettings:
     """Answers an invitation: the request travels with the next sync, and whoever invited makes one a member."""
+    from holdfast.sync.collect import Author
+    from holdfast.sync.intake import row_of
+
     wanted_project, team = read_code(code)
     settings, keys = read_settings(project), Keys(machine)
     known = settings.team
@@ -386,6 +375,8 @@ def _has_left(project: Project, settings: SyncSettings, keys: Keys) -> bool:
 
 def remove(machine: Machine, project: Project, wanted: str) -> Member:
     """Removes a member, who cannot read what is shared from the next sync on."""
+    from holdfast.sync.collect import Author
+
     _own_team(machine, project)
     settings, keys = read_settings(project), Keys(machine)
     author = Author(machine, keys, settings.project)
@@ -400,6 +391,9 @@ def remove(machine: Machine, project: Project, wanted: str) -> Member:
 
 def leave(machine: Machine, project: Project) -> None:
     """Leaves the team: what one shared is taken back, and others' items go from this memory at the next sync."""
+    from holdfast.sync import team_items
+    from holdfast.sync.collect import Author
+
     settings, keys = read_settings(project), Keys(machine)
     if settings.team is None:
         raise UsageError("this project has no team here", fix="holdfast team join CODE")
@@ -420,6 +414,8 @@ def leave(machine: Machine, project: Project) -> None:
 
 
 def _take_out(journal: SyncJournal, author: Author, member: Member) -> None:
+    from holdfast.sync import team_items
+
     gone = replace(member, role=REMOVED)
     team_items.write_member(journal, author, gone, kept=journal.said_by(member.author, "team"))
 
@@ -440,6 +436,9 @@ def find_member(roster: Roster, wanted: str) -> Member:
 
 def answer_about(machine: Machine, project: Project, wanted: str, *, told: bool) -> Member:
     """Keeps whether agents here may see what a member shares, and brings memory in line with that."""
+    from holdfast.flows.refresh import refresh
+    from holdfast.sync import team_items
+
     settings, keys = read_settings(project), Keys(machine)
     with journal_of(project) as journal:
         roster = roster_of(journal, settings.team) if journal is not None else Roster()

@@ -1,4 +1,4 @@
-"""Where a sync goes: the transport for what a person writes as a target."""
+"""Where a sync goes: the transport for what a person writes as a target, loaded when it is opened."""
 
 from __future__ import annotations
 
@@ -10,13 +10,9 @@ from urllib.parse import unquote, urlsplit
 from holdfast.core.errors import UsageError
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project
-from holdfast.sync.folder import Folder
-from holdfast.sync.git_refs import GitRefs
-from holdfast.sync.git_remote import remote_of
-from holdfast.sync.postgres import Postgres
-from holdfast.sync.ssh import Ssh
 from holdfast.sync.transport import Transport
 
+SCHEMES = ("postgres://", "postgresql://")  # of a team's server
 FORMS = (
     "a folder (/path, ~/path, ./path), ssh://[USER@]HOST[:PORT]/PATH, USER@HOST:PATH, git, git:REMOTE "
     "or postgres://[USER@]HOST[:PORT]/DATABASE"
@@ -27,6 +23,10 @@ _SCP = re.compile(r"((?:[^@/\s]+@)?(?:[A-Za-z0-9._-]{2,}|\[[0-9A-Fa-f:.%]+\])):(
 _PART = r"[A-Za-z0-9_][A-Za-z0-9._%+-]*"
 _ADDRESS = re.compile(rf"(?:{_PART}(?:@{_PART})?@)?(?:{_PART}|[0-9A-Fa-f:.%]*:[0-9A-Fa-f:.%]*)")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+
+
+def is_server(target: str) -> bool:
+    return target.startswith(SCHEMES)
 
 
 def open_transport(
@@ -48,6 +48,8 @@ def open_transport(
             raise _unknown(target)
         return opening(machine, project, target, project_id, may_ask)
     if target.startswith(("/", "~", "./", "../")) or target in (".", "..") or _DRIVE.match(target):
+        from holdfast.sync.folder import Folder
+
         return Folder(_folder(machine, target), project_id)
     if found := _SCP.fullmatch(target):
         return _ssh(found[1], "", found[2], target, project_id, machine.env, may_ask)
@@ -69,6 +71,8 @@ def _folder(machine: Machine, path: str) -> Path:
 
 
 def _file(machine: Machine, project: Project, target: str, project_id: str, may_ask: bool) -> Transport:
+    from holdfast.sync.folder import Folder
+
     parts = urlsplit(target)
     path = unquote(parts.path)
     if parts.netloc not in ("", "localhost") or not path.startswith("/"):
@@ -98,6 +102,8 @@ def _ssh_address(
 def _ssh(
     address: str, port: str, path: str, target: str, project_id: str, env: Mapping[str, str], may_ask: bool
 ) -> Transport:
+    from holdfast.sync.ssh import Ssh
+
     path = path.removeprefix("~/")
     user, at, host = address.rpartition("@")
     address = f"{user}{at}{host.removeprefix('[').removesuffix(']')}"
@@ -109,10 +115,15 @@ def _ssh(
 
 
 def _git(machine: Machine, project: Project, remote: str, project_id: str, may_ask: bool) -> Transport:
+    from holdfast.sync.git_refs import GitRefs
+    from holdfast.sync.git_remote import remote_of
+
     return GitRefs(project, remote_of(project.root, remote), project_id, machine.env, may_ask=may_ask)
 
 
 def _postgres(machine: Machine, project: Project, target: str, project_id: str, may_ask: bool) -> Transport:
+    from holdfast.sync.postgres import Postgres
+
     return Postgres(target, project_id)
 
 

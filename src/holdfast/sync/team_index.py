@@ -27,6 +27,7 @@ from holdfast.sync.keys import Keys, fingerprint
 from holdfast.sync.roster import roster_of
 from holdfast.sync.service import journal_of
 from holdfast.sync.settings import SyncSettings, Target, change_settings, read_settings
+from holdfast.sync.targets import is_server
 from holdfast.sync.team_item import TeamItem
 from holdfast.sync.team_items import Shared, shared_items
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from holdfast.postgres.index import TeamIndex
 
 AGREED, DECLINED = "yes", "no"
-SCHEMES = ("postgres://", "postgresql://")
 _KINDS = ("fact", "lesson")
 
 
@@ -48,10 +48,6 @@ class Indexed(Struct, frozen=True, kw_only=True):
     removed: int = 0
     asks: int = 0
     problem: str = ""
-
-
-def is_server(target: str) -> bool:
-    return target.startswith(SCHEMES)
 
 
 def the_server(project: Project) -> tuple[str, SyncSettings]:

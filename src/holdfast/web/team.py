@@ -107,13 +107,13 @@ def _conflicts(request: Request) -> list[ShownConflict]:
 
 
 def settle(request: Request) -> Changed:
-    from holdfast.sync import service
+    from holdfast.sync.settling import settle
 
     wanted = request.form.get("version", "")
     return change(
         request,
         "Settled. The next sync writes it here and takes it to the others",
-        lambda: service.settle(request.here, request.project, wanted),
+        lambda: settle(request.here, request.project, wanted),
     )
 
 
