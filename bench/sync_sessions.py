@@ -24,7 +24,7 @@ from bench.measuring import PYTHON, outer, report
 from holdfast.store.machine import Machine
 from holdfast.sync.settings import identity_of, project_id
 
-_SESSIONS, _SIZE = 20, 12_000
+_SESSIONS, _SIZE = 1_000, 12_000
 _MOST = 10.0  # times `python -c pass`
 _RUNS = 9
 

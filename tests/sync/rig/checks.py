@@ -207,7 +207,8 @@ class Checks:
                 for word in {word for _, word in item.words if word} | item.maybe:
                     if word and not item.shared and (word in text or word in home):
                         self.problems.append(f"(5) {name} can read {word} of {item.person}, never shared")
-                    if word and name == "dan" and item.shared_late and (word in text or word in home):
+                    is_new = bool(word) and item.shared_late and word not in item.shown
+                    if name == "dan" and is_new and (word in text or word in home):
                         self.problems.append(f"(5) dan reads {word} of {item.person} after his removal")
         raw = b"\n".join(self.world.target.contents().values())
         for word in self._all_words():

@@ -101,6 +101,8 @@ class Item(Struct):
     shared: bool = False
     shared_late: bool = False
     private: bool = False
+    shown: set[str] = field(default_factory=set)
+    """Words that had been shared before: who was removed later keeps what he had received."""
 
     @property
     def touched_by(self) -> set[str]:
@@ -440,6 +442,8 @@ class Play:
         if done.code in (0, -9):
             if item.shared and not item.private:
                 return  # it was shared before
+            if item.shared:
+                item.shown.update(word for _, word in item.words if word)
             item.shared, item.private = True, False
             if self.played.removed and node.name in self.played.told_of_removal:
                 item.shared_late = True
