@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
@@ -77,9 +78,8 @@ def bench_sync_sessions(folder: Path) -> bool:
         took, _ = one.run("import", "-q", folder / "sessions")
         rows = _rows(one)
         passes = [report("sync: import of the sessions, for comparison", took, "s", None, sessions=rows)]
-        bare = outer([PYTHON, "-c", "pass"])
         for number, way in enumerate(_ways(folder, one)):
-            passes.append(_measure(way, one, _machine(folder / f"two-{number}", url), rows, bare))
+            passes.append(_measure(way, one, _machine(folder / f"two-{number}", url), rows))
     return all(passes)
 
 
@@ -126,7 +126,7 @@ def _rows(home: Home) -> int:
     return len(json.loads(home.run("ledger", "list", "--limit", "100000", "--json")[1]))
 
 
-def _measure(way: Way, one: Home, two: Home, rows: int, bare: float) -> bool:
+def _measure(way: Way, one: Home, two: Home, rows: int) -> bool:
     for path in one.holdfast.glob("projects/*/sync.*"):
         path.unlink()  # a first sync each time
     sent_s, sent = _sync(way, one, "--yes")
@@ -137,9 +137,12 @@ def _measure(way: Way, one: Home, two: Home, rows: int, bare: float) -> bool:
     assert _rows(two) == rows, f"{way.name}: {_rows(two)} of {rows} sessions arrived"
     for home in (one, two):  # until nothing moves
         _sync(way, home)
-    again = [_sync(way, home) for _ in range(_RUNS) for home in (one, two)]
+    again, passes = [], []
+    for _ in range(_RUNS):  # in turn: other processes slow both down alike
+        again += [_sync(way, home) for home in (one, two)]
+        passes.append(outer([PYTHON, "-c", "pass"], runs=3))
     moved = sum(result["sent"] + result["received"] + result["changed"] for _, result in again)
-    second = sorted(took for took, _ in again)[len(again) // 2]
+    second, bare = statistics.median(took for took, _ in again), statistics.median(passes)
     line = _line(way, one)
     report(f"sync {way.name}: sent", sent_s, "s", None, entries=sent["sent"], bytes=sent["bytes_sent"])
     report(

@@ -218,11 +218,42 @@ def test_a_removed_member_reads_nothing_new(machines: Machines, pair: tuple[Pers
     assert names(ana) == {"Ana": "owner"}
     assert ana.json("team", "members")["removed"] == ["Ben"]
     assert not any(b"marmosetta" in path.read_bytes() for path in files_below([ben.holdfast_home]))
+    assert FIVE not in str(ben.json("team", "items")), (
+        "what was shared with him is not told to his agents any more"
+    )
     chosen = ben.decide("Ben still decides")
     ben("team", "share", chosen, check=None)
     ben("sync", check=None)
     ana("sync", check=None)
     assert "Ben still decides" not in str(ana.json("team", "items"))
+
+
+def test_a_removed_member_is_told_and_learns_nothing_else(
+    machines: Machines, pair: tuple[Person, Person]
+) -> None:
+    ana, ben = pair
+    ana("team", "remove", "Ben", "--yes")
+    ana("team", "share", ana.decide("The marmosetta client is called every night"))
+    ana.sync()
+    done = ben("sync")
+    assert "you are no longer in the team Shop" in done.stderr
+    assert ben.json("team", "items") == []
+    assert not any(b"marmosetta" in path.read_bytes() for path in files_below([ben.holdfast_home]))
+    machines.settle(ana, ben)
+    assert "no longer in the team" not in ben("sync").stderr, "it is said when it comes"
+
+
+def test_a_machine_that_has_not_joined_its_owners_team_says_so_in_one_line(machines: Machines) -> None:
+    ana, _ben = machines.team("Ana", "Ben")
+    ana("team", "share", ana.decide(FIVE))
+    ana.sync()
+    desktop = machines.person("Ana", machine="desktop", like=ana)
+    done = desktop("sync", machines.target, "--yes", "--json")
+    whys = {one["why"] for one in done.json()["refused"]}
+    assert whys == {"it is a team's that this machine has not joined. Ask for a code: holdfast team invite"}
+    desktop("team", "join", ana.json("team", "invite")["code"], "--yes")
+    assert desktop.sync()["refused"] == []
+    assert FIVE in str(desktop.json("team", "items"))
 
 
 def test_a_removed_member_cannot_join_with_the_old_code(machines: Machines) -> None:

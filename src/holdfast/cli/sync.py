@@ -127,7 +127,8 @@ def _is_agreed(options: Namespace, machine: Machine, project: Project, name: str
                 if found.plain
                 else "sealed for your own key"
             )
-            lines.append(f"{counted(found.own, 'item')} of your memory go to {name}, {seal}.")
+            go = "goes" if found.own == 1 else "go"
+            lines.append(f"{counted(found.own, 'item')} of your memory {go} to {name}, {seal}.")
         if found.team:
             seal = "NOT sealed" if found.plain else who
             lines.append(f"{counted(found.team, 'statement')} that you share with the team: {seal}.")
@@ -148,6 +149,10 @@ def _show(options: Namespace, machine: Machine, project: Project, result: SyncRe
     for refused in result.refused:
         who = f" by {fingerprint(refused.who)}" if refused.who and "/" not in refused.who else ""
         output.warn(f"{_entries(refused.number)}{who} refused: {refused.why}")
+    if result.removed_from and (result.received or result.sent):
+        output.warn(
+            f"you are no longer in the team {_shown(result.removed_from)}: nothing of it reaches you any more"
+        )
     output.warn_all(f"left out: {problem}" for problem in result.problems)
     if options.json:
         output.show_json(as_json(result))
@@ -218,6 +223,7 @@ def as_json(result: SyncResult) -> dict[str, object]:
         "joined": result.joined,
         "waits_for": result.waits_for,
         "index_asks": result.index_asks,
+        "removed_from": result.removed_from,
         "bytes_sent": result.bytes_sent,
         "bytes_received": result.bytes_received,
         "seconds": round(result.seconds, 3),

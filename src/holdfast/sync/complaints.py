@@ -95,4 +95,6 @@ def too_quiet(where: str) -> SyncError:
 def shown(line: str) -> str:
     """A line from elsewhere, fit to be printed."""
     text = visible(" ".join(line.split())).rstrip(".")
+    if text.endswith(")") and text.count(")") > text.count("("):
+        text = text[:-1]  # the line began before what was found in it
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -29,7 +29,8 @@ _OTHER_TEAM = "it is about another team"
 _NO_OWNER = "only an owner may change who is in the team"
 _NO_NAME = "its name is not one of an item"
 _NOT_FIT = "it is too long, or says what nobody may be shown"
-_LATER = (_STRANGER, _OTHER_TEAM, _NO_OWNER)  # until more is known of the team
+_NOT_JOINED = "it is a team's that this machine has not joined. Ask for a code: holdfast team invite"
+_LATER = (_NOT_JOINED, _STRANGER, _OTHER_TEAM, _NO_OWNER)  # until more is known of the team
 _LETTERS = {"register": "D", "fact": "F", "question": "Q"}
 _OF_THE_TEAM = ("team/", "settled/", PREFIX)
 
@@ -135,6 +136,8 @@ class Intake:
         entry = signed.entry
         if entry.project != self._project:
             return _OTHER_PROJECT
+        if entry.scope == "team" and self._team is None:
+            return _NOT_JOINED
         verify = self._key_of(entry, roster)
         if not verify:
             return _STRANGER

@@ -17,6 +17,7 @@ class SyncResult(Struct, frozen=True, kw_only=True):
     """`sent` and `received` count entries; `changed` how many items of this memory are different now.
 
     `index_asks` is how many of one's own statements a search on the server would find if this person agreed.
+    `removed_from` is the team that this person is not in any more.
     """
 
     target: str
@@ -32,5 +33,6 @@ class SyncResult(Struct, frozen=True, kw_only=True):
     joined: list[str] = []
     waits_for: list[str] = []
     index_asks: int = 0
+    removed_from: str = ""
     seconds: float = 0.0
     done: bool = True

@@ -7,7 +7,7 @@ done again by the next one. What was published is never needed to be published a
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 
 from holdfast.briefing.projects import naming
@@ -153,10 +153,15 @@ class SyncRun:
             target=self.name,
             conflicts=len(conflicts(journal)),
             waits_for=team_items.unasked(journal, self.settings, self.keys, roster),
+            removed_from=self._removed_from(roster),
             seconds=time.monotonic() - began,
             done=not self.dry_run,
             **values,  # type: ignore[arg-type]
         )
+
+    def _removed_from(self, roster: Roster) -> str:
+        team = self.settings.team
+        return team.name if team is not None and self.keys.author in roster.removed else ""
 
     def _take_over(self, journal: SyncJournal) -> None:
         """After a key was lost or revoked: what it signed is said again with the one that is here."""
@@ -317,10 +322,12 @@ class SyncRun:
             rows = sorted(
                 (row for row in (*live, *new) if _audience(row) == scope), key=lambda row: (row.stamp, row.id)
             )
-            for group in split(Signed(row.line, row.signature, decode(row.line)) for row in rows):
-                data = pack(group, () if self.target.plain else to)
-                outgoing.add[name_of(data)] = data
-                outgoing.contents[name_of(data)] = [one.id for one in group]
+            for group in split(map(_signed, rows)):
+                outgoing.put(group, () if self.target.plain else to)
+        for gone in roster.before.values():  # who was removed is told so, and nothing else
+            said = [row for row in (*live, *new) if row.key == f"{PREFIX}member/{gone.author}"]
+            if said:
+                outgoing.put(map(_signed, said), () if self.target.plain else (gone.seal,))
         outgoing.drop = [name for name in outgoing.drop if name not in outgoing.add]
         outgoing.readers = readers
         return outgoing
@@ -360,9 +367,19 @@ class _Outgoing:
         self.elsewhere: dict[str, list[str]] = {}
         self.readers = ""
 
+    def put(self, entries: Iterable[Signed], recipients: tuple[str, ...]) -> None:
+        entries = list(entries)
+        data = pack(entries, recipients)
+        self.add[name_of(data)] = data
+        self.contents[name_of(data)] = [one.id for one in entries]
+
     @property
     def size(self) -> int:
         return sum(map(len, self.add.values()))
+
+
+def _signed(row: Row) -> Signed:
+    return Signed(row.line, row.signature, decode(row.line))
 
 
 def _audience(row: Row) -> str:
