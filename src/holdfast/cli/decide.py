@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from holdfast.cli.note import refuse_command_word
 from holdfast.core.errors import UsageError
 from holdfast.flows import amend
 from holdfast.flows import questions as app
+from holdfast.flows.one_decision import DecisionView, view_decision
+from holdfast.model.origin import origin_text
 from holdfast.terminal import output
 from holdfast.terminal.options import SUPPRESS, Machine, Namespace, Verb, flag, limit, newest, of_verb, option
-from holdfast.terminal.output import flat
+from holdfast.terminal.output import counted, flat
 from holdfast.views import memory as views
 
 DESCRIPTION = """Keeps a decision with its reason, so that later sessions follow it. The same decision in other
 words is kept once; if it contradicts an earlier one, both stay and an open question asks which holds. Without TEXT,
-lists your decisions. ID may also be a decision from a session (holdfast log --decisions)."""
+lists your decisions. ID may also be a decision from a session (holdfast log --decisions), or an id from before a
+decision was reworded."""
 EXAMPLES = """examples:
   holdfast note decision "Use pnpm, not npm" --because "the lock file is pnpm's"
   holdfast note decision list --json
+  holdfast note decision show D-k3                              reason, source, what it replaced, who was told
   holdfast note decision change D-k3 "Use pnpm 9, not npm"      reworded; a new text gets a new id
   holdfast note decision confirm D-k3                           you agree with what an agent decided
   holdfast note decision retire D-k3                            it no longer holds; no session brings it back
@@ -46,6 +51,7 @@ VERBS = {
             _JSON,
         ),
     ),
+    "show": Verb("one decision: its reason, its source, what it replaced and who was told", (_ID, _JSON)),
     "change": Verb(
         "reword a decision",
         (
@@ -65,6 +71,7 @@ def run_add(options: Namespace, machine: Machine) -> None:
         raise UsageError(
             "--list takes no decision", fix="holdfast note decision TEXT --because WHY keeps one"
         )
+    refuse_command_word(options.text, "decision")
     decided = app.decide(machine, options.text, options.because, options.by)
     value = {
         "status": decided.status,
@@ -85,6 +92,54 @@ def _show(decided: app.DecisionChange) -> None:
     views.show_contradictions(
         decided.contradictions, "Which no longer counts? holdfast note decision retire {id}."
     )
+
+
+def run_show(options: Namespace, machine: Machine) -> None:
+    show_decision(options, view_decision(machine, options.id))
+
+
+def show_decision(options: Namespace, shown: DecisionView) -> None:
+    more = ("state", "origin", "was", "replaces", "replaced_by", "doubts", "told")
+    value = {**views.statement_as_json(shown.said), **{name: getattr(shown, name) for name in more}}
+    output.answer(options, value, lambda: _show_decision(shown))
+
+
+def _show_decision(shown: DecisionView) -> None:
+    said = shown.said
+    output.heading(f"{said.id}  {flat(said.text)}")
+    source = views.origin("", said.at, said.session).removeprefix(" · ")
+    _row("because", flat(said.reason))
+    _row("question", flat(said.subject))
+    _row("state", _STATES[shown.state])
+    _row("by", {"user": "you", "agent": "an agent"}.get(said.who, said.who))
+    _row("since", source)
+    _row("origin", origin_text(shown.origin))
+    _row("was", ", ".join(shown.was))
+    for named in shown.replaces:
+        _row("replaces", f"{named.id}  {flat(named.text)}")
+    if shown.replaced_by is not None:
+        _row("replaced", f"by {shown.replaced_by.id}  {flat(shown.replaced_by.text)}")
+    _row("in doubt", ", ".join(shown.doubts))
+    for told in shown.told[-_MOST_TOLD:]:
+        _row("told to", f"{told.session[:8] or '?'}  {told.host}  {told.time[:16].replace('T', ' ')}")
+    if len(shown.told) > _MOST_TOLD:
+        _row("", f"and {counted(len(shown.told) - _MOST_TOLD, 'session')} before")
+    if not shown.told:
+        _row("told to", "no session so far")
+
+
+_MOST_TOLD = 5
+_STATES = {
+    "holds": "holds",
+    "proposed": "proposed, not agreed",
+    "rejected": "was turned down",
+    "replaced": "no longer holds: a later one replaced it",
+}
+
+
+def _row(name: str, text: str) -> None:
+    if text:
+        output.line(f"  {name:<9} {text}", under=12)
 
 
 def run_change(options: Namespace, machine: Machine) -> None:

@@ -15,5 +15,21 @@ EXAMPLES = """examples:
 """
 
 
+# What people type for a command that is not there. None of them alone decides anything.
+_COMMAND_WORDS = """
+show get view list ls add new change edit update set confirm retire rm remove delete drop done close undo redo help
+search find why history verify export import share forget
+"""
+
+
+def refuse_command_word(text: str, kind: str) -> None:
+    """Raises UsageError for a note that is a command word alone: it would be told to every agent."""
+    if text.strip().casefold() in _COMMAND_WORDS.split():
+        raise UsageError(
+            f"{text.strip()!r} alone is no {kind}; nothing was written",
+            fix=f"Write a sentence; holdfast note {kind} --help lists the commands",
+        )
+
+
 def run(options: Namespace, machine: Machine) -> None:
     raise UsageError("no kind of note", fix='Say fact, decision, answer or rule: holdfast note rule "TEXT"')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from holdfast.cli.lessons import active_text, handled_as_json
+from holdfast.cli.note import refuse_command_word
 from holdfast.flows.lessons import add_rule
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, option
@@ -33,6 +34,7 @@ OPTIONS = (
 
 
 def run(options: Namespace, machine: Machine) -> None:
+    refuse_command_word(options.text, "rule")
     done = add_rule(
         machine,
         machine.project(),

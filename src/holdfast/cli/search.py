@@ -9,6 +9,7 @@ from holdfast.briefing.search import KINDS, project_names, search
 from holdfast.core.errors import UsageError
 from holdfast.core.session_id import short_session
 from holdfast.core.wording import cut_around
+from holdfast.flows.notes import is_id, memory_here
 from holdfast.guard.hidden_text import visible
 from holdfast.ledger.rows import session_titles
 from holdfast.model.origin import origin_text
@@ -78,6 +79,9 @@ def run(options: Namespace, machine: Machine) -> None:
         raise UsageError(
             "--team asks the server for this project alone", fix="Leave out --everywhere and --project"
         )
+    if is_id(query) and (now := _renamed(machine, query)):
+        output.note(f"{query} was reworded: it is {now} now.")
+        query = now
     hits = _found(options, machine, query, nearest=options.all)
     titles = {} if options.everywhere else session_titles(machine.project(), [hit.session for hit in hits])
     if options.json:
@@ -90,6 +94,14 @@ def run(options: Namespace, machine: Machine) -> None:
         _show(hit, titles.get(hit.session, ""), fit=options.why, project=options.everywhere)
     if not hits:
         output.note(_nothing(options, machine, query))
+
+
+def _renamed(machine: Machine, id: str) -> str:
+    """The id that a reworded decision has now; '' for any other."""
+    from holdfast.flows.one_decision import reworded
+
+    store = memory_here(machine)
+    return reworded(store, id, store.successors().values())
 
 
 def _brief(options: Namespace, machine: Machine, subject: str) -> None:

@@ -14,10 +14,11 @@ from holdfast.terminal.output import counted, in_words, places
 from holdfast.views.ledger import day
 
 DESCRIPTION = """Shows exactly what holdfast put into a session, with tokens and reasons, or why it put in nothing.
-SESSION is an id or `last`."""
+SESSION is an id or `last`. Given a decision's id, shows the decision with its reason, its source and who was told."""
 EXAMPLES = """examples:
   holdfast why             the newest session that was told something
   holdfast why 847ff7d2    one session, by its id or the beginning of it
+  holdfast why D-k3f9ab    one decision: why it was made, and which sessions were told
 """
 
 OPTIONS = (
@@ -27,6 +28,11 @@ OPTIONS = (
 
 
 def run(options: Namespace, machine: Machine) -> None:
+    if options.session[:2].casefold() == "d-":
+        from holdfast.cli.decide import show_decision
+        from holdfast.flows.one_decision import view_decision
+
+        return show_decision(options, view_decision(machine, options.session))
     project = machine.project()
     silent = why_silent(machine, project, machine.cwd)
     entries = injections_of(project, options.session)

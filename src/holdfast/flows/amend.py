@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from holdfast.core.errors import UsageError
 from holdfast.flows.notes import by_id, given_text, memory_here, memory_to_change, optional_text, this_second
-from holdfast.flows.questions import DECISION_LISTING, read_questions
+from holdfast.flows.one_decision import find_decision
 from holdfast.flows.questions import LISTING as QUESTIONS
+from holdfast.flows.questions import read_questions
 from holdfast.memory.decisions import edit_passages
 from holdfast.memory.read import ProjectMemory
 from holdfast.memory.reference import Reference
@@ -48,7 +49,7 @@ def change_decision(machine: Machine, wanted: str, text: str, because: str | Non
         if _edit_register(store, old.id, in_register, CHANGE):
             changed = content_id("D", new)
             if changed != old.id:
-                store.dismiss(old.id)
+                store.dismiss(old.id, now=changed)
             return Reworded(changed, new)
         _edit_passage(store, old.id, in_session, CHANGE)
         return Reworded(old.id, new)
@@ -89,8 +90,7 @@ def close_question(machine: Machine, wanted: str) -> Question:
 def _known(machine: Machine, wanted: str) -> Statement:
     here = memory_here(machine)
     memory = ProjectMemory(here.project, here.name, strict=True)
-    known = [*memory.register("decision"), *memory.passage_statements()]
-    return by_id(wanted, known, lambda said: said.id, "decision", DECISION_LISTING)
+    return find_decision(here, memory, wanted)
 
 
 def _edit_register(store: MemoryStore, id: str, edit: Callable[[Decision], Decision], reason: str) -> bool:

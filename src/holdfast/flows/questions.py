@@ -22,6 +22,7 @@ from holdfast.flows.notes import (
     speaker,
     this_second,
 )
+from holdfast.flows.one_decision import find_decision
 from holdfast.memory.decisions import is_passage, shown_text
 from holdfast.memory.merge import Contradiction, contradicting, doubt_question, find, is_doubt_about
 from holdfast.memory.paraphrase import Answers, answering, reply
@@ -288,7 +289,6 @@ def _wanted(questions: Sequence[Question], named: str) -> Question | None:
 
 # --- decisions -----------------------------------------------------------------------------------------
 
-DECISION_LISTING = "holdfast note decision list"
 RETIRE = "decide retire"
 
 
@@ -339,10 +339,7 @@ def retire(machine: Machine, wanted: str) -> Statement:
     """
     here = memory_here(machine)
     memory = ProjectMemory(here.project, here.name, strict=True)
-    known = [*memory.register("decision"), *memory.passage_statements()]
-    gone = by_id(
-        wanted, known, lambda said: said.id, "decision", DECISION_LISTING
-    )  # an unknown id prepares nothing
+    gone = find_decision(here, memory, wanted)  # an unknown id prepares nothing
 
     def rewrite(reference: Reference) -> Reference:
         remaining = tuple(decision for decision in reference.decisions if decision.id != gone.id)

@@ -47,9 +47,10 @@ from holdfast.store.versions import UNDO, Change, Step, Versions, is_lesson, ste
 # --- statements that a person removed ------------------------------------------------------------------
 
 
-class _Line(Struct):
+class _Line(Struct, omit_defaults=True):
     id: str
     at: float
+    now: str = ""  # of a statement that was reworded: its id since
 
 
 class Dismissed:
@@ -63,10 +64,15 @@ class Dismissed:
         """When each id was dismissed."""
         return {line.id: line.at for line in read_json_lines(self._path, _Line)}
 
-    def add(self, held: Held, ids: Iterable[str], at: float) -> None:
-        new = sorted(set(ids) - self.ids())
+    def successors(self) -> dict[str, str]:
+        """The next id of each statement that was reworded."""
+        return {line.id: line.now for line in read_json_lines(self._path, _Line) if line.now}
+
+    def add(self, held: Held, ids: Iterable[str], at: float, now: str = "") -> None:
+        known = {name for name, later in self.successors().items() if later == now} if now else self.ids()
+        new = sorted(set(ids) - known)
         if new:
-            files.append_held(held, self._path, encode_json_lines(_Line(name, at) for name in new))
+            files.append_held(held, self._path, encode_json_lines(_Line(name, at, now) for name in new))
 
 
 def lines_of_ids(text: str) -> dict[str, int]:
@@ -154,9 +160,13 @@ class MemoryStore:
         deleted = {id: self._clock() for path in self._mutable() for id in self._deleted_by_hand(path)}
         return deleted | self._dismissed.times()
 
-    def dismiss(self, *ids: str) -> None:
+    def successors(self) -> dict[str, str]:
+        return self._dismissed.successors()
+
+    def dismiss(self, *ids: str, now: str = "") -> None:
+        """`now` is the id that a reworded statement has since."""
         with files.lock(self.lock_path) as held:
-            self._dismissed.add(held, ids, self._clock())
+            self._dismissed.add(held, ids, self._clock(), now)
 
     def _deleted_by_hand(self, path: Path) -> set[str]:
         now = files.read(self._checked(path))
