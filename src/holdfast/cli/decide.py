@@ -6,11 +6,11 @@ from holdfast.cli.note import refuse_command_word
 from holdfast.core.errors import UsageError
 from holdfast.flows import amend
 from holdfast.flows import questions as app
-from holdfast.flows.one_decision import DecisionView, view_decision
 from holdfast.model.origin import origin_text
 from holdfast.terminal import output
 from holdfast.terminal.options import SUPPRESS, Machine, Namespace, Verb, flag, limit, newest, of_verb, option
 from holdfast.terminal.output import counted, flat
+from holdfast.upkeep.one_decision import DecisionView, view_decision
 from holdfast.views import memory as views
 
 DESCRIPTION = """Keeps a decision with its reason, so that later sessions follow it. The same decision in other

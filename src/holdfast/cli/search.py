@@ -9,9 +9,10 @@ from holdfast.briefing.search import KINDS, project_names, search
 from holdfast.core.errors import UsageError
 from holdfast.core.session_id import short_session
 from holdfast.core.wording import cut_around
-from holdfast.flows.notes import is_id, memory_here
+from holdfast.flows.notes import memory_here
 from holdfast.guard.hidden_text import visible
 from holdfast.ledger.rows import session_titles
+from holdfast.memory.ids import is_id, reworded
 from holdfast.model.origin import origin_text
 from holdfast.model.search import Hit
 from holdfast.search.periods import period_in
@@ -98,8 +99,6 @@ def run(options: Namespace, machine: Machine) -> None:
 
 def _renamed(machine: Machine, id: str) -> str:
     """The id that a reworded decision has now; '' for any other."""
-    from holdfast.flows.one_decision import reworded
-
     store = memory_here(machine)
     return reworded(store, id, store.successors().values())
 

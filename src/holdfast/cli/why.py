@@ -30,7 +30,7 @@ OPTIONS = (
 def run(options: Namespace, machine: Machine) -> None:
     if options.session[:2].casefold() == "d-":
         from holdfast.cli.decide import show_decision
-        from holdfast.flows.one_decision import view_decision
+        from holdfast.upkeep.one_decision import view_decision
 
         return show_decision(options, view_decision(machine, options.session))
     project = machine.project()

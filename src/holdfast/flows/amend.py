@@ -8,11 +8,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.core.errors import UsageError
-from holdfast.flows.notes import by_id, given_text, memory_here, memory_to_change, optional_text, this_second
-from holdfast.flows.one_decision import find_decision
+from holdfast.flows.notes import given_text, memory_here, memory_to_change, optional_text, this_second
 from holdfast.flows.questions import LISTING as QUESTIONS
 from holdfast.flows.questions import read_questions
 from holdfast.memory.decisions import edit_passages
+from holdfast.memory.ids import by_id, find_decision
 from holdfast.memory.read import ProjectMemory
 from holdfast.memory.reference import Reference
 from holdfast.memory.store import MemoryStore

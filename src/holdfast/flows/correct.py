@@ -9,9 +9,10 @@ from msgspec.structs import replace
 
 from holdfast.core.errors import NotFound, UsageError
 from holdfast.flows import facts, lessons, questions
-from holdfast.flows.notes import by_id, memory_here, memory_to_change, optional_text
+from holdfast.flows.notes import memory_here, memory_to_change, optional_text
 from holdfast.flows.todos import close_todos
 from holdfast.memory.current import Current, CurrentFile
+from holdfast.memory.ids import by_id
 from holdfast.model.memory import DeadEnd, Finding, content_id, ids_of
 from holdfast.store.machine import Machine
 

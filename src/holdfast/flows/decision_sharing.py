@@ -14,9 +14,9 @@ from holdfast.core.errors import NotFound, StoreError, UsageError
 from holdfast.core.git import git_complaint, git_text
 from holdfast.core.stopwords import ENGLISH
 from holdfast.core.words import words
-from holdfast.flows.notes import by_id
 from holdfast.flows.refresh import refresh
 from holdfast.memory.decisions import FOLDER, SHARED, edit_passages
+from holdfast.memory.ids import by_id
 from holdfast.memory.offering import best_first, stands_alone
 from holdfast.memory.read import ProjectMemory, known_projects
 from holdfast.memory.shared_decisions import (

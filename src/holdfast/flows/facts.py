@@ -12,9 +12,10 @@ from msgspec.structs import replace
 from holdfast.briefing.meaning import Meanings
 from holdfast.core.errors import NotFound, UsageError
 from holdfast.core.patterns import lazy_regex
-from holdfast.flows.notes import by_id, given_text, memory_here, memory_to_change, optional_text, this_second
+from holdfast.flows.notes import given_text, memory_here, memory_to_change, optional_text, this_second
 from holdfast.flows.questions import ask_which_holds, settle_doubts
 from holdfast.guard.not_secret import MARK_PATTERN
+from holdfast.memory.ids import by_id
 from holdfast.memory.merge import Contradiction, contradicting, find
 from holdfast.memory.reference import KeptFact, Reference, ReferenceFile, change_fact
 from holdfast.memory.state import guess_category

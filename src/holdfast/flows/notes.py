@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal, TypeVar
 
@@ -11,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from holdfast.briefing.projects import memory_of
-from holdfast.core.errors import NotFound, UsageError
+from holdfast.core.errors import UsageError
 from holdfast.core.patterns import lazy_regex
 from holdfast.flows.refresh import refresh
 from holdfast.memory.store import MemoryStore
@@ -22,9 +21,7 @@ from holdfast.store.project import branch_of
 
 T = TypeVar("T")
 LONGEST = 4000  # characters of one text: memory is read line by line, and a longer text belongs in a file
-_MOST_NAMED = 6
 _SURROGATE = lazy_regex(r"[\ud800-\udfff]")
-_ID = lazy_regex(r"[DFLNQTX]-[0-9a-z]{0,6}", re.IGNORECASE)
 
 
 def speaker(machine: Machine) -> Owner:
@@ -70,32 +67,6 @@ def memory_to_change(machine: Machine) -> Iterator[MemoryStore]:
     machine.clock.tick()
     yield memory_of(machine, project)
     refresh(machine, project)
-
-
-# --- ids -----------------------------------------------------------------------------------------------
-
-
-def is_id(text: str) -> bool:
-    """Whether a text is an id or the start of one."""
-    return _ID.fullmatch(text.strip()) is not None
-
-
-def by_id(wanted: str, items: Sequence[T], id_of: Callable[[T], str], noun: str, listing: str) -> T:
-    """The item with this id, ignoring case, or the only one whose id starts with it."""
-    typed = wanted.strip().casefold()
-    if not typed:
-        raise UsageError(f"the id of the {noun} is empty", fix=f"{listing} shows them")
-    exact = [item for item in items if id_of(item).casefold() == typed]
-    close = exact[:1] or [item for item in items if id_of(item).casefold().startswith(typed)]
-    if not close:
-        raise NotFound(f"no {noun} {wanted.strip()[:40]!r}", fix=f"{listing} shows them")
-    names = list(dict.fromkeys(id_of(item) for item in close))
-    if len(names) > 1:
-        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-        raise NotFound(
-            f"{wanted.strip()!r} may be {', '.join(names[:_MOST_NAMED])}{more}", fix="Type more of the id"
-        )
-    return close[0]
 
 
 # --- findings and dead ends ----------------------------------------------------------------------------

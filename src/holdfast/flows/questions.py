@@ -13,17 +13,15 @@ from holdfast.briefing.replaced import replaced_passages
 from holdfast.core.likeness import Likeness, asks_for, compare
 from holdfast.flows.notes import (
     LONGEST,
-    by_id,
     given_text,
-    is_id,
     memory_here,
     memory_to_change,
     optional_text,
     speaker,
     this_second,
 )
-from holdfast.flows.one_decision import find_decision
 from holdfast.memory.decisions import is_passage, shown_text
+from holdfast.memory.ids import by_id, find_decision, is_id
 from holdfast.memory.merge import Contradiction, contradicting, doubt_question, find, is_doubt_about
 from holdfast.memory.paraphrase import Answers, answering, reply
 from holdfast.memory.read import ProjectMemory

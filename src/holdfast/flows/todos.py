@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from holdfast.briefing.meaning import Meanings
 from holdfast.core.errors import NotFound
-from holdfast.flows.notes import by_id, given_text, memory_here, memory_to_change, optional_text, this_second
+from holdfast.flows.notes import given_text, memory_here, memory_to_change, optional_text, this_second
 from holdfast.memory.current import (
     ByHand,
     ClosedTodo,
@@ -20,6 +20,7 @@ from holdfast.memory.current import (
     close_by_hand,
     todos_by_hand,
 )
+from holdfast.memory.ids import by_id
 from holdfast.memory.merge import find
 from holdfast.memory.read import known_projects
 from holdfast.memory.state import MOST_DONE

@@ -9,17 +9,15 @@ from msgspec import Struct
 
 from holdfast.briefing.explain import injections
 from holdfast.briefing.replaced import replaced_passages, successor
-from holdfast.core.errors import NotFound
-from holdfast.flows.notes import by_id, memory_here
+from holdfast.flows.notes import memory_here
+from holdfast.memory.ids import earlier_ids, every_decision, find_decision
 from holdfast.memory.merge import is_doubt_about
 from holdfast.memory.read import ProjectMemory
-from holdfast.memory.store import MemoryStore
 from holdfast.model.origin import Origin
 from holdfast.model.statement import Statement
 from holdfast.store.machine import Machine
 from holdfast.store.origins import Origins
 
-LISTING = "holdfast note decision list"
 State = Literal["holds", "proposed", "rejected", "replaced"]
 _STATES: dict[str, State] = {"proposed": "proposed", "rejected": "rejected", "superseded": "replaced"}
 
@@ -59,12 +57,12 @@ def view_decision(machine: Machine, wanted: str) -> DecisionView:
         later = successor(said.text, section)
         replaced_by = Named(later.id, later.text) if later is not None else None
         state = "replaced"
-    known = {other.id: other.text for other in _every(memory)}
+    known = {other.id: other.text for other in every_decision(memory)}
     return DecisionView(
         said=said,
         state=state,
         origin=Origins(here.project.memory).origin(said.id, said.session),
-        was=tuple(_earlier(here.successors(), said.id)),
+        was=tuple(earlier_ids(here.successors(), said.id)),
         replaces=tuple(Named(id, known.get(id, "")) for id in said.supersedes),
         replaced_by=replaced_by,
         doubts=tuple(
@@ -74,52 +72,6 @@ def view_decision(machine: Machine, wanted: str) -> DecisionView:
         ),
         told=tuple(_told(machine, said.id)),
     )
-
-
-def find_decision(store: MemoryStore, memory: ProjectMemory, wanted: str) -> Statement:
-    """A decision of the register or of a session, by its id, one it had before it was reworded, or the beginning."""
-    known = _every(memory)
-    try:
-        return by_id(wanted, known, lambda said: said.id, "decision", LISTING)
-    except NotFound:
-        changed = reworded(store, wanted, {said.id for said in known})
-        if changed:
-            return by_id(changed, known, lambda said: said.id, "decision", LISTING)
-        typed = wanted.strip().casefold()
-        if typed in {id.casefold() for id in store.dismissed_at()} and typed[:2] == "d-":
-            problem = f"{wanted.strip()} was retired"
-            raise NotFound(problem, fix="holdfast history reference.md shows it; holdfast undo") from None
-        raise
-
-
-def reworded(store: MemoryStore, wanted: str, known: Iterable[str]) -> str:
-    """The id that a reworded decision has now; '' if none had this one."""
-    successors, kept = store.successors(), set(known)
-    typed = wanted.strip().casefold()
-    if len(typed) < 3:
-        return ""
-    found = {_last(successors, id) for id in successors if id.casefold().startswith(typed)} & kept
-    return found.pop() if len(found) == 1 else ""
-
-
-def _last(successors: dict[str, str], id: str) -> str:
-    seen = {id}
-    while (now := successors.get(id, "")) and now not in seen:
-        seen.add(now)
-        id = now
-    return id
-
-
-def _earlier(successors: dict[str, str], id: str) -> list[str]:
-    """The ids that lead to this one, the latest first."""
-    found = [id]
-    for name in found:
-        found += [old for old, now in successors.items() if now == name and old not in found]
-    return found[1:]
-
-
-def _every(memory: ProjectMemory) -> list[Statement]:
-    return [*memory.register("decision"), *memory.passage_statements()]
 
 
 def _told(machine: Machine, id: str) -> Iterable[Told]:
