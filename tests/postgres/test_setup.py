@@ -139,6 +139,15 @@ def test_a_server_without_pgvector_is_one_line_before_anything_is_made(tmp_path:
         assert server.sql("SELECT 1 FROM pg_namespace WHERE nspname = 'holdfast'") == []
 
 
+def test_a_server_that_is_too_old_is_one_line_before_anything_is_made(
+    own_server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migrations, "OLDEST_SERVER", 99)
+    with pytest.raises(ServerError, match="this is PostgreSQL 18, and holdfast needs 99 or newer"):
+        set_up(own_server)
+    assert own_server.sql("SELECT 1 FROM pg_namespace WHERE nspname = 'holdfast'") == []
+
+
 def test_a_server_that_is_killed_in_the_middle_of_a_push_keeps_what_it_acknowledged(
     own_server: Server,
 ) -> None:
@@ -218,13 +227,14 @@ def test_who_is_not_let_in_gets_one_line(own_server: Server) -> None:
             Postgres(address, "shop").packs()
         assert words in caught.value.line(), caught.value.line()
         assert "\n" not in caught.value.line() and caught.value.fix and "secret" not in caught.value.line()
+        assert "connection to server" not in caught.value.line(), "the address is said once"
 
 
 def test_a_revoked_login_ends_a_sync_with_one_line(own_server: Server) -> None:
     set_up(own_server)
     own_server.sql("SELECT holdfast.add_project('shop', 'ana')")
     own_server.sql("REVOKE holdfast_member FROM ana")
-    with pytest.raises(SyncError, match="permission denied"):
+    with pytest.raises(SyncError, match=r"this login may not use holdfast .*GRANT holdfast_member"):
         Postgres(own_server.address("ana"), "shop").packs()
     own_server.sql("ALTER ROLE ana NOLOGIN")
     with pytest.raises(SyncError, match="access denied"):

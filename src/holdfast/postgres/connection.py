@@ -65,6 +65,8 @@ _WORDS = (
     (r"closed the connection|connection is closed|connection is lost|terminat|reset|EOF|bad connection|not connected",
      "the connection was cut", "Nothing is lost; run the command again"),
 )  # fmt: skip
+# What the driver says around it: the address is in our line already.
+_WHERE = re.compile(r"(?:connection failed: )?connection to server [^:]*? failed: | Is the server running .*")
 
 
 class ServerError(HoldfastError):
@@ -135,8 +137,11 @@ def explaining(where: str) -> Iterator[None]:
 
 def explained(error: Error, where: str) -> ServerError:
     """One line for what the driver or the server says."""
-    said = visible(" ".join(str(error).split()))
+    said = _WHERE.sub("", visible(" ".join((error.diag.message_primary or str(error)).split())))
     said = said if len(said) <= _LONGEST else f"{said[:_LONGEST]}…"
+    if error.sqlstate == "42501" and said.endswith("for schema holdfast"):
+        fix = "Its administrator runs GRANT holdfast_member TO the login"
+        return ServerError(f"this login may not use holdfast ({said})", where=where, fix=fix)
     if error.sqlstate in _STATES:
         problem, fix = _STATES[error.sqlstate]
         return ServerError(f"{problem} ({said})", where=where, fix=fix)

@@ -114,6 +114,21 @@ def _access_problems(session: Session, *, is_current: bool) -> list[str]:
         "AND pg_has_role(oid, 'holdfast_member', 'MEMBER') AND NOT rolsuper",
     )
     problems += [f"The login {name} passes by every policy (BYPASSRLS)." for (name,) in past]
+    if is_current and _one(
+        session, "SELECT has_column_privilege('holdfast_member', 'holdfast.statement', 'meaning', 'SELECT')"
+    ):
+        problems.append(
+            "Members may order by meaning past the functions: REVOKE SELECT ON holdfast.statement, then setup."
+        )
+    is_open = _rows(
+        session,
+        "SELECT extnamespace::regnamespace::text FROM pg_extension WHERE extname = 'vector' "
+        "AND has_schema_privilege('public', extnamespace, 'CREATE')",
+    )
+    problems += [
+        f"Every login may add operators to the schema {name}: REVOKE CREATE ON SCHEMA {name} FROM PUBLIC."
+        for (name,) in is_open
+    ]
     partitions = _rows(
         session,
         "SELECT c.relname FROM pg_class c JOIN pg_inherits i ON i.inhrelid = c.oid WHERE c.relkind IN ('r', 'f') AND "
