@@ -217,7 +217,7 @@ class Scale:
                 index.put_many(some)
         seconds = time.perf_counter() - start
         self._seconds["sqlite"] += seconds
-        size = sum(path.stat().st_size for path in self._folder.glob("beside.db*") if path.is_file())
+        size = sum(path.stat().st_size for path in self._folder.glob("beside*") if path.is_file())
         self.write(
             "sqlite_load", s=round(seconds, 1), all_s=round(self._seconds["sqlite"], 1),
             cpu_s=round(time.process_time() - own, 1), mb=round(size / 1e6),
@@ -440,14 +440,6 @@ def measure(folder: Path, sizes: Sequence[int], out: Path) -> None:
         scale = Scale(server, folder, out)
         for size in sizes:
             scale.grow(size)
-
-
-def bench_team_scale(folder: Path) -> bool:
-    """For `bench.run`: up to 100,000. Skipped without the histories or a server."""
-    if not DATA.is_dir() or why_none():
-        return True
-    measure(folder, SIZES, folder / "growth.jsonl")
-    return True
 
 
 def main() -> int:
