@@ -49,12 +49,14 @@ def main() -> None:
     parser.add_argument("--all", action="store_true", help="run holdfast ui --all")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
+    browser_file = chromium()
     with tempfile.TemporaryDirectory() as scratch:
         project, home = options.project, options.holdfast_home
         if project is None:
             project, home = demonstration(Path(scratch))
+            os.environ["HOME"] = scratch  # paths are shown from ~
         with running(project, home, *(["--all"] if options.all else [])) as link, sync_playwright() as play:
-            browser = play.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+            browser = play.chromium.launch(executable_path=browser_file, args=["--no-sandbox"])
             for theme in options.themes:
                 for width in options.widths:
                     pictures = Pictures(options.out, width, theme, full=options.full, webp=options.webp)
@@ -120,10 +122,19 @@ def demonstration(scratch: Path) -> tuple[Path, Path]:
     project, home = scratch / "tidepool", scratch / "home"
     env = {**os.environ, "HOME": str(scratch), "HOLDFAST_HOME": str(home), "CI": "", "HOLDFAST": ""}
 
-    tried = ["backtest", str(ROOT / "src" / "holdfast" / "demo_sessions")]  # for Proof
-    subprocess.run(
-        [sys.executable, "-m", "holdfast", *tried], check=True, capture_output=True, cwd=project, env=env
-    )
+    def run(*words: str) -> str:
+        command = [sys.executable, "-m", "holdfast", *words]
+        done = subprocess.run(
+            command, check=True, capture_output=True, cwd=project, env=env, encoding="utf-8"
+        )
+        return done.stdout
+
+    run("backtest", str(ROOT / "src" / "holdfast" / "demo_sessions"))  # for Proof
+    run("team", "create", "Harbour")
+    decisions = re.findall(r"^D-\w+", run("note", "decision", "list"), re.MULTILINE)
+    run("team", "share", *decisions)
+    (scratch / "shared").mkdir()
+    run("sync", str(scratch / "shared"), "--yes")
     return project, home
 
 
