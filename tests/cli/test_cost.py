@@ -416,3 +416,21 @@ def test_since_leaves_out_what_was_used_before_also_without_periods(
     claude(home, "a", file)
     (row,) = rows(holdfast, "--by", by, "--since", "2026-03-04")
     assert row["tokens"]["input"] == 100
+
+
+def test_where_nothing_changed_a_second_call_loads_neither_readers_nor_the_price_package(
+    home: Path, holdfast_process: Holdfast
+) -> None:
+    """A model that nobody lists is asked of the package once: loading it takes longer than all else."""
+    file = session()
+    file.assistant(70, "x", model="nobodys-model-9", usage=claude_usage(10, 20))
+    claude(home, "a", file)
+    first = holdfast_process("cost", check=0)
+    again = holdfast_process("cost", check=0, env={"PYTHONVERBOSE": "1"})
+    assert "nobodys-model-9" in again.stdout and again.stdout == first.stdout
+    loaded = {line.split()[1].strip("'") for line in again.stderr.splitlines() if line.startswith("import ")}
+    assert "holdfast.ledger.usage_periods" in loaded
+    assert not loaded & {"genai_prices", "pydantic", "holdfast.flows.import_sessions"}
+    kept = home / ".holdfast" / "cache" / "prices.json"
+    kept.write_bytes(b"{broken")
+    assert holdfast_process("cost", check=0).stdout == first.stdout

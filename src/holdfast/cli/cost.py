@@ -26,6 +26,7 @@ from holdfast.ledger.usage_periods import (
     running_blocks,
     total_of,
 )
+from holdfast.sessions.cost import answers_kept
 from holdfast.sessions.usage_gaps import in_words
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, limit, moment_from, option, since
@@ -68,6 +69,11 @@ def run(options: Namespace, machine: Machine) -> None:
     start = moment_from(options.since)
     counter = _count(machine, show=not options.json)
     gc.disable()  # figures form no cycles, and the process ends with them
+    with answers_kept(counter.cache.path.with_name("prices.json")):
+        _answer(options, machine, counter, start)
+
+
+def _answer(options: Namespace, machine: Machine, counter: UsageCounter, start: datetime | None) -> None:
     usage = _chosen(read_usage(counter.cache, counter.project_names()), options)
     chosen = usage if start is None or options.by in OVER_TIME else usage.since(start)
     parts = _since(by_part(chosen, options.by), options.by, start)

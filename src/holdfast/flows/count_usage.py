@@ -5,7 +5,7 @@ Outside enabled projects nothing else is kept of them: `ledger/usage_cache.py` s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from holdfast.agent_kit.contract import Warned
@@ -14,11 +14,12 @@ from holdfast.core import files
 from holdfast.core.errors import TranscriptError
 from holdfast.core.open_files import opened_once
 from holdfast.flows.find_transcripts import SessionSource, discover, search_paths
-from holdfast.flows.import_sessions import Progress, collector_paused
 from holdfast.ledger.usage_cache import NAME, UsageCache, UsageSource, UsageStamps
 from holdfast.ledger.usage_projects import ProjectNames
 from holdfast.store.machine import Machine
 from holdfast.store.project import Project, project_at
+
+Progress = Callable[[int, int, str], None]
 
 
 class UsageCounter:
@@ -41,6 +42,8 @@ class UsageCounter:
         self.sources = [_usage_source(source) for source in self._found()]
         if not self.cache.changed(self.sources):
             return
+        # Where nothing has changed, which is usual, none of these is loaded.
+        from holdfast.flows.import_sessions import collector_paused
         from holdfast.ledger.usage_reading import count_all
 
         with files.lock(self.machine.home / "locks" / "usage.lock"), opened_once(), collector_paused():

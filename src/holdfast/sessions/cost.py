@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from functools import cache, lru_cache
@@ -16,6 +17,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from holdfast.core import files
 from holdfast.core.patterns import lazy_regex
 from holdfast.model.events import DistilledSession, Usage, UsageTotal
 
@@ -90,8 +92,7 @@ def cost_of(total: UsageTotal, provider: str, at: float | None) -> Decimal | Non
     day = "" if at is None else datetime.fromtimestamp(at, UTC).date().isoformat()
     prices = listed_prices(total.model, provider, total.band, day)
     if prices is None:
-        dated = day if day and _changes_with_time(total.model, provider) else ""
-        prices = asked_prices(total.model, provider, total.band, dated)
+        prices = _answered(total.model, provider, total.band, day)
     return _stated(total) if prices is None else _priced(total.usage, prices)
 
 
@@ -119,6 +120,56 @@ def _priced(usage: Usage, prices: UnitPrices) -> Decimal:
     return sum((count * price for count, price in zip(counts, prices, strict=True)), Decimal(0)).quantize(
         MICRO
     )
+
+
+class Answers(Struct):
+    """What the package said of models that our table does not list, by version of the package."""
+
+    version: str = ""
+    prices: dict[str, UnitPrices | None] = {}
+    dated: dict[str, bool] = {}  # whether a model's price depends on the day
+
+
+_answers = Answers()
+
+
+@contextmanager
+def answers_kept(path: Path) -> Iterator[None]:
+    """Within this, answers of the package are read from a file and kept there, so that it need not be imported."""
+    global _answers
+    outer, version = _answers, _package_version()
+    try:
+        kept = msgspec.json.decode(path.read_bytes(), type=Answers)
+    except (OSError, msgspec.MsgspecError):
+        kept = Answers()
+    _answers = kept if version and kept.version == version else Answers(version)
+    before = len(_answers.prices), len(_answers.dated)
+    try:
+        yield
+        if version and before != (len(_answers.prices), len(_answers.dated)):
+            with suppress(OSError):
+                files.replace(path, msgspec.json.encode(_answers), path.with_suffix(".lock"), files.ANYTHING)
+    finally:
+        _answers = outer
+
+
+def _package_version() -> str:
+    package = find_spec("genai_prices")
+    if package is None or package.origin is None:
+        return ""
+    found = sorted(Path(package.origin).parent.parent.glob("genai_prices-*.dist-info"))
+    return found[-1].name if found else ""
+
+
+def _answered(model: str, provider: str, band: int, day: str) -> UnitPrices | None:
+    about = f"{provider}\0{model}"
+    if day and about not in _answers.dated:
+        _answers.dated[about] = _changes_with_time(model, provider)
+    dated = day if day and _answers.dated[about] else ""
+    key = f"{about}\0{band}\0{dated}"
+    if key not in _answers.prices:
+        _answers.prices[key] = asked_prices(model, provider, band, dated)
+    return _answers.prices[key]
 
 
 @lru_cache(maxsize=256)
