@@ -450,7 +450,8 @@ def test_an_entry_of_a_future_format_is_refused_and_read_after_an_upgrade(
     assert refused(ben) == ["a newer holdfast made it. Upgrade holdfast"]
     assert items(ben) == {FIVE}
     monkeypatch.setattr("holdfast.sync.packs.VERSION", 2)
-    monkeypatch.setattr("holdfast.sync.run.READS", "1 2")
+    for module in ("run", "quick"):
+        monkeypatch.setattr(f"holdfast.sync.{module}.READS", "1 2")
     assert refused(ben) == []
     assert items(ben) == {FIVE, "Refunds go to the first card"}
 
