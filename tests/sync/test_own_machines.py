@@ -266,6 +266,30 @@ def test_an_undo_of_what_a_sync_brought_is_a_change_like_any_other(
     assert (laptop.shop / "reference.md").read_bytes() == (desktop.shop / "reference.md").read_bytes()
 
 
+def test_two_machines_with_the_same_letters_lose_nothing(
+    machines: Machines, two: tuple[Person, Person]
+) -> None:
+    """As if a copied home were not known as one: both write at the same place of the target."""
+    laptop, desktop = two
+    laptop.decide("Keep the shop small")
+    machines.settle(*two)
+    other = desktop.holdfast_home / "machine"
+    text = other.read_text(encoding="utf-8")  # written in place: it is known by its inode
+    other.write_text(
+        text.replace(desktop.machine.clock.letters, laptop.machine.clock.letters), encoding="utf-8"
+    )
+    assert laptop.machine.clock.letters == desktop.machine.clock.letters
+    said = {"Keep the shop small"}
+    for number in range(3):
+        for person in two:
+            said.add(f"{person.home.parent.name} decides on {number} boxes")
+            person.decide(f"{person.home.parent.name} decides on {number} boxes")
+        machines.settle(*two)
+    for person in two:
+        assert {one["text"] for one in person.json("decide", "--list")} == said
+        assert person.json("sync", "--conflicts") == []
+
+
 def test_a_sync_after_an_old_backup_was_restored_loses_nothing(
     machines: Machines, two: tuple[Person, Person], tmp_path: Path
 ) -> None:

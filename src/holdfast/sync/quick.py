@@ -79,10 +79,11 @@ def memory_stamp(memory: Path) -> str:
     """What changes whenever a file of the memory does."""
     stamps = []
     for name in (*canonical_files(memory).files, "capture.db-wal", "sync.json"):
+        if name.startswith("history/"):
+            continue
         try:
             stat = (memory / name).stat()
         except OSError:
             continue
-        if not name.startswith("history/"):
-            stamps.append(f"{name} {stat.st_size} {stat.st_mtime_ns}")
+        stamps.append(f"{name} {stat.st_size} {stat.st_mtime_ns}")
     return blake2b("\n".join(stamps).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
