@@ -260,8 +260,8 @@ def told(scenario: Scenario, ended: Ended) -> Iterator[str]:
             yield f"a traceback: {stream.strip().splitlines()[-1]}"
         if "the output could not be written" in stream:
             yield "a fault of a file is reported as one of the output"
-        if "This is a fault of holdfast" in stream:
-            yield f"reported as a fault of holdfast: {stream.strip().splitlines()[-1]}"
+        if "This is a bug in holdfast" in stream:
+            yield f"reported as a bug in holdfast: {stream.strip().splitlines()[-1]}"
     if ended.code not in (0, HUNG) and not ended.was_killed and not scenario.quiet:
         lines = [line for line in ended.err.splitlines() if line.strip()]
         if not any(line.startswith("holdfast: ") for line in lines):

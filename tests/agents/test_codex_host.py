@@ -141,9 +141,9 @@ def test_without_tools_their_file_is_left_alone(machine: Machine, config: Path) 
     ("text", "problem"),
     [
         ("model = \n", "is not valid TOML"),
-        ('mcp_servers = { github = { command = "gh" } }\n', "cannot be extended"),
-        ('mcp_servers = "none"\n', "cannot be extended"),
-        ('[mcp_servers]\nholdfast = { command = "mine" }\n', "cannot be extended"),
+        ('mcp_servers = { github = { command = "gh" } }\n', "cannot extend"),
+        ('mcp_servers = "none"\n', "cannot extend"),
+        ('[mcp_servers]\nholdfast = { command = "mine" }\n', "cannot extend"),
     ],
 )
 def test_a_file_that_cannot_be_added_to_is_left_as_it_is(

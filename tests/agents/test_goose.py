@@ -185,7 +185,7 @@ def test_one_bad_row_is_one_warning(tmp_path: Path) -> None:
         database.execute("UPDATE messages SET content_json = '[torn' WHERE id = 4")
         database.execute("UPDATE messages SET metadata_json = 'torn' WHERE id = 1")
     done = read_only(Goose(), path)
-    assert [warning.message for warning in done.warnings] == ["message 4: its content is no list, left out"]
+    assert [warning.message for warning in done.warnings] == ["message 4: its content is not a list, skipped"]
     assert [turn.text for turn in done.of(UserTurn)] == [PROMPT]
 
 

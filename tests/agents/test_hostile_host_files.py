@@ -135,7 +135,7 @@ def test_what_a_person_set_for_our_tools_outlives_an_upgrade(
     path.write_text(json.dumps(value, indent=2), encoding="utf-8")
     holdfast("install", agent, "--yes", check=0)
     assert json.loads(path.read_bytes())[keys[0]][keys[1]] == {**good, **theirs}
-    assert "already installed" in holdfast("install", agent, "--yes", check=0).stdout
+    assert "already connected" in holdfast("install", agent, "--yes", check=0).stdout
     holdfast("uninstall", agent, "--yes", check=0)
     assert b"holdfast" not in path.read_bytes() if path.exists() else True
 
@@ -148,7 +148,7 @@ def test_what_uninstall_cannot_reach_is_named(
     holdfast("install", "codex", "--scope", "project", "--yes", cwd=other, check=0)
     holdfast("plugin", "gemini", check=0)
     said = " ".join(holdfast("uninstall", "--all", "--yes", check=0).stdout.split())
-    assert f"{other}/.codex/hooks.json still has our entries" in said
+    assert f"{other}/.codex/hooks.json still contains holdfast's entries" in said
     assert "A plugin was made for Gemini CLI" in said
     assert "still has" not in holdfast("uninstall", "--all", "--yes", cwd=other, check=0).stdout
     assert not (other / ".codex").exists()
@@ -175,6 +175,6 @@ def test_what_a_person_set_for_our_tools_in_codex_outlives_an_upgrade(holdfast: 
     }
     good["mcp_servers"]["holdfast"].update(theirs)
     assert tomllib.loads(path.read_text(encoding="utf-8")) == good
-    assert "already installed" in holdfast("install", "codex", "--yes", check=0).stdout
+    assert "already connected" in holdfast("install", "codex", "--yes", check=0).stdout
     holdfast("uninstall", "codex", "--yes", check=0)
     assert path.read_text(encoding="utf-8").rstrip() == 'model = "x" # mine'

@@ -243,8 +243,8 @@ def test_one_bad_row_is_one_warning(tmp_path: Path) -> None:
         database.execute("UPDATE part SET data = x'ff00' WHERE id = 'prt_one003000'")
     done = read_only(OpenCode(), path)
     assert [warning.message for warning in done.warnings] == [
-        "part prt_one003000: not a JSON object, left out",
-        "part prt_one005000: not a JSON object, left out",
+        "part prt_one003000: not a JSON object, skipped",
+        "part prt_one005000: not a JSON object, skipped",
     ]
     assert done.of(AgentTurn)[-1].text == ANSWER
 

@@ -114,7 +114,7 @@ def test_it_is_wired_and_its_hooks_are_answered(
     ask(renamed, repo, conversation="s-2", words="Go on with the parser of the price list")
     told = holdfast("why", "--json", "last", check=0).stdout
     assert "s-2" in told
-    assert "installed" in holdfast("agents", env=robin, check=0).stdout
+    assert "connected" in holdfast("agents", env=robin, check=0).stdout
     holdfast("uninstall", "robin", "--yes", env=robin, check=0)
     assert settings.read_bytes() == before
 

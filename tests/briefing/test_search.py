@@ -253,7 +253,7 @@ def test_a_search_that_nothing_fits_says_so_and_shows_the_nearest_when_asked(
     assert nothing.stdout == "" and "Nothing matches. --all shows the nearest." in nothing.stderr
     assert holdfast("search", asked, "--json", check=0).json() == []
     nearest = holdfast("search", asked, "--all", check=0)
-    assert "5433" in nearest.stdout and "Nothing clearly matches" in nearest.stderr
+    assert "5433" in nearest.stdout and "No clear match" in nearest.stderr
     found = holdfast("search", "staging database port", "--all", check=0)
     assert "5433" in found.stdout and found.stderr == ""
 

@@ -102,13 +102,13 @@ def test_a_typo_finds_the_command_that_was_meant(holdfast: Holdfast, typed: str,
 
 
 def test_a_kind_of_note_that_is_missing_is_asked_for(holdfast: Holdfast) -> None:
-    assert "Say fact, decision, answer or rule" in holdfast("note", check=2).stderr
+    assert "Use fact, decision, answer or rule" in holdfast("note", check=2).stderr
 
 
 def test_options_that_may_stand_before_a_subcommand_do(holdfast: Holdfast) -> None:
     assert holdfast("note", "--json", "fact", check=0).json() == []
     late = holdfast("ledger", "--agent", "codex", "recommend", "auth", check=2)
-    assert "recommend comes before options" in late.stderr
+    assert "recommend must come before options" in late.stderr
 
 
 # --- options that mean the same everywhere ---------------------------------------------------------------

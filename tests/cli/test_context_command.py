@@ -382,5 +382,5 @@ def test_a_watcher_hears_once_that_a_source_fails_and_once_that_it_answers_again
         if source.mood is None:
             break
         if news is not None:
-            heard.append(news.change.kind if news.change else news.error or "answers again")
-    assert heard == ["added", "no", "answers again", "updated", "removed"]
+            heard.append(news.change.kind if news.change else news.error or "responds again")
+    assert heard == ["added", "no", "responds again", "updated", "removed"]

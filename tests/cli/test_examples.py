@@ -285,7 +285,7 @@ def ran(world: World, line: str) -> tuple[int, str]:
 
 def wrong_with(line: str, code: int, said: str) -> str:
     most = 1 if line.startswith(MAY_BE_1) else 0
-    if "Traceback" in said or "fault of holdfast" in said or code > most:
+    if "Traceback" in said or "bug in holdfast" in said or code > most:
         return f"{line}\nexit code {code}\n{said}"
     return ""
 

@@ -43,14 +43,17 @@ def test_a_cost_reads_in_cents_and_json_has_every_digit(holdfast: Holdfast) -> N
 
 def test_a_row_with_nothing_in_it_is_not_written(holdfast: Holdfast, repo: Path) -> None:
     refused = holdfast("ledger", "add", check=2)
-    assert "nothing to write down" in refused.stderr and refused.stderr.count("\n") == 1
+    assert "nothing to add" in refused.stderr and refused.stderr.count("\n") == 1
     assert not (repo / ".holdfast").exists()
 
 
 @pytest.mark.parametrize("words", [["--bogus"], ["--json", "--bogus"], ["-x"], ["--versoin"]])
 def test_an_option_that_is_not_there_is_not_the_usage_of_status(holdfast: Holdfast, words: list[str]) -> None:
     refused = holdfast(*words, check=2)
-    assert refused.stderr.startswith(f"holdfast: no option {words[-1]!r}.") and "status" not in refused.stderr
+    assert (
+        refused.stderr.startswith(f"holdfast: unknown option {words[-1]!r}.")
+        and "status" not in refused.stderr
+    )
     assert ("Did you mean '--version'?" in refused.stderr) == (words == ["--versoin"])
 
 
@@ -59,13 +62,13 @@ def test_what_is_missing_is_said_with_what_it_is_for(holdfast: Holdfast) -> None
     assert "SHELL is missing: your shell: bash, zsh, fish, powershell" in refused
     assert "required" not in refused
     assert "QUERY is missing: words, a question, an id or an error" in holdfast("search", check=2).stderr
-    assert "SESSION is missing: the session id" in holdfast("ledger", "show", check=2).stderr
+    assert "SESSION is missing: the session's id" in holdfast("ledger", "show", check=2).stderr
 
 
 def test_rows_by_hand_are_not_called_no_sessions(holdfast: Holdfast) -> None:
     holdfast("ledger", "add", "--goal", "fix the login", "--model", "gpt-5", check=0)
     said = holdfast("roi", check=0).stdout
-    assert said.startswith("1 session in the ledger, none of them read from a transcript here")
+    assert said.startswith("1 session in the ledger, none of them from a transcript on this machine")
     assert "No sessions yet" not in said
 
 
@@ -140,7 +143,7 @@ def test_sessions_about_the_same_thing_are_found_by_its_name_alone(holdfast: Hol
     for asked in ("checkpoint", "checkpoints"):
         found = holdfast("similar", asked, "--json", check=0).json()
         assert {one["session"] for one in found} == {"s0", "s1", "s2"}
-    assert "No similar session" in holdfast("similar", "xqzv blorp", check=0).stdout
+    assert "No similar sessions" in holdfast("similar", "xqzv blorp", check=0).stdout
 
 
 def test_a_session_is_found_by_what_its_log_says_where_its_row_does_not(holdfast: Holdfast) -> None:
@@ -167,7 +170,7 @@ def test_a_damaged_index_is_made_anew_and_nobody_hears_of_it(holdfast: Holdfast,
 
 def test_commands_that_have_nothing_to_do_say_so(holdfast: Holdfast, repo: Path) -> None:
     assert "Memory is empty" in holdfast("search", "staging", check=0).stderr
-    assert holdfast("know", check=0).stdout == "No files here to learn from.\n"
+    assert holdfast("know", check=0).stdout == "There are no files here to learn from.\n"
     assert holdfast("init", "--dry-run", "--no-wire", check=0).stdout.startswith("Nothing to import")
     assert holdfast("uninstall", "--all", "--dry-run", check=0).stdout.startswith("Nothing would change")
     assert not (repo / ".holdfast").exists()
@@ -195,14 +198,14 @@ def test_an_interrupt_while_modules_load_is_no_traceback(
 
 def test_half_of_a_goal_in_a_log_is_no_likeness(holdfast: Holdfast) -> None:
     holdfast("import", DEMO, check=0)
-    assert "No similar session" in holdfast("similar", "xqzv header", check=0).stdout
+    assert "No similar sessions" in holdfast("similar", "xqzv header", check=0).stdout
 
 
 def test_what_would_be_undone_is_shown_and_asked_for(holdfast: Holdfast, repo: Path) -> None:
     store = remember(repo, "alpha")
     before = store.current_file.read_bytes()
     refused = holdfast("undo", check=2)
-    assert "Would take back: capture alpha" in refused.stdout and "current.md" in refused.stdout
+    assert "Would undo: capture alpha" in refused.stdout and "current.md" in refused.stdout
     assert "no terminal: cannot ask. Add --yes to go ahead" in refused.stderr
     assert store.current_file.read_bytes() == before
 
@@ -214,9 +217,9 @@ def test_undo_on_a_terminal_does_what_the_person_answers(
     store = remember(repo, "alpha")
     screen, _ = on_terminal(["undo"], repo, 100, typed=f"{answer}\n".encode())
     text = "\n".join(screen)
-    assert "Would take back: capture alpha" in text and "Go ahead? [y/N]" in text
+    assert "Would undo: capture alpha" in text and "Go ahead? [y/N]" in text
     assert ("Nothing was changed." in text) == is_there == store.current_file.exists()
-    assert ("brings it back" in text) != is_there
+    assert ("redoes it" in text) != is_there
 
 
 def test_an_undo_right_after_init_says_what_would_go_and_takes_nothing_by_itself(
@@ -226,7 +229,7 @@ def test_an_undo_right_after_init_says_what_would_go_and_takes_nothing_by_itself
     memory = project_at(worked_with).memory
     before = {path: path.read_bytes() for path in memory.rglob("*.md")}
     refused = holdfast("undo", check=2)
-    assert refused.stdout.startswith("Would take back: what sessions left in memory of ")
+    assert refused.stdout.startswith("Would undo: what sessions left in memory of ")
     assert {path: path.read_bytes() for path in memory.rglob("*.md")} == before
 
 

@@ -40,7 +40,7 @@ def test_what_is_no_share_is_refused_in_one_line_and_changes_nothing(
     share: str, holdfast: Holdfast, enabled: Enabled
 ) -> None:
     refused = holdfast("holdout", *(["--"] if share.startswith("-") else []), share, check=2)
-    assert refused.stderr.count("\n") == 1 and "for instance 20%" in refused.stderr
+    assert refused.stderr.count("\n") == 1 and "such as 20%" in refused.stderr
     assert switches_of(enabled.project).holdout is None and not (enabled.memory / HOLDOUT_KEY).exists()
 
 

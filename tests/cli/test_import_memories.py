@@ -63,7 +63,7 @@ def test_what_a_person_agrees_to_is_kept_with_its_source_and_not_shown_again(
 
 def test_without_a_terminal_nobody_can_be_asked_and_nothing_is_kept(holdfast: Holdfast, guided: Path) -> None:
     done = holdfast("import", "--memories")
-    assert done.returncode == 2 and "Say --yes to keep all" in done.stderr and decisions(holdfast) == {}
+    assert done.returncode == 2 and "Add --yes to import all" in done.stderr and decisions(holdfast) == {}
 
 
 def test_an_agent_may_not_agree(holdfast: Holdfast, guided: Path) -> None:

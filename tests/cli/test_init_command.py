@@ -123,14 +123,14 @@ def test_the_program_is_named_by_its_path_where_a_shell_would_not_find_it(
     own.parent.mkdir()
     own.touch(mode=0o755)
     monkeypatch.setattr("sys.executable", str(own.parent / "python"))
-    assert f"call it as {own}" in " ".join(holdfast("init", "--no-wire", check=0).stdout.split())
+    assert f"run it as {own}" in " ".join(holdfast("init", "--no-wire", check=0).stdout.split())
     monkeypatch.setenv("PATH", str(own.parent), prepend=os.pathsep)
     assert "not on your PATH" not in holdfast("init", "--no-wire", check=0).stdout
 
 
 def test_where_nothing_was_recorded_it_says_so(holdfast: Holdfast) -> None:
     done = holdfast("init", check=0).stdout
-    assert "none recorded here yet" in done and "holdfast demo" in done
+    assert "no sessions recorded here yet" in done and "holdfast demo" in done
 
 
 def test_a_hostile_session_does_not_stop_it(holdfast: Holdfast, home: Path, repo: Path) -> None:

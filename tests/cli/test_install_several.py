@@ -46,7 +46,7 @@ def test_an_agent_whose_file_is_broken_is_left_out_unless_it_was_named(
 ) -> None:
     (agents / ".gemini" / "settings.json").write_text("{", encoding="utf-8")
     done = holdfast("install", "--yes", check=0)
-    assert "Gemini CLI is left out" in done.stderr and "Codex: installed." in done.stdout
+    assert "Gemini CLI is left out" in done.stderr and "Codex: connected." in done.stdout
     assert holdfast("install", "gemini", "--yes").returncode == 1
     shown = holdfast("uninstall", "codex", "--dry-run", check=0).stdout
     assert "@@ " in shown

@@ -323,7 +323,7 @@ def test_a_recommendation_in_a_sentence_with_what_it_rests_on(holdfast: Holdfast
     text = holdfast("recommend", goal, check=0).stdout
     assert text.startswith(f"Recommendation: {CLAUDE} (higher cost, lower risk, against {GPT}): fails ")
     assert "14 judged sessions, 2 more without a known model or result" in text
-    assert "Based on, among others" in text and "payment processing" in text
+    assert "Based on these and other sessions" in text and "payment processing" in text
     told = holdfast("recommend", goal, "--json", check=0).json()
     assert told["model"] == CLAUDE and told["better_than"] == [GPT] and told["not_told_apart"] == []
     assert told["candidates"][0]["sessions"] == 8 and told["like"][0]["why"].startswith("shares payment")
@@ -360,7 +360,7 @@ def test_similar_sessions_come_with_how_they_ended(holdfast: Holdfast, repo: Pat
     assert (
         len(rows) == 2 and rows[0]["session"] == "e5f6g7h8" and 0 < rows[1]["score"] <= rows[0]["score"] <= 1
     )
-    assert "No similar session among 13." in holdfast("similar", "zebra", check=0).stdout
+    assert "No similar sessions among 13." in holdfast("similar", "zebra", check=0).stdout
 
 
 # --- alerts --------------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ def test_a_lesson_is_added_listed_shown_and_removed(holdfast: Holdfast, repo: Pa
     }  # fmt: skip
     shown = holdfast("lessons", "show", "test", check=0).stdout
     assert "- never pytest itself" in shown and "depends on Makefile, package.json#scripts.test" in shown
-    assert "holdfast undo brings it back" in holdfast("lessons", "rm", "testing", check=0).stdout
+    assert "holdfast undo restores it" in holdfast("lessons", "rm", "testing", check=0).stdout
     assert holdfast("lessons", "list", "--json", check=0).json() == []
     holdfast("undo", "--yes", check=0)
     assert states(holdfast) == {("testing", "local"): "active"}
@@ -172,7 +172,7 @@ def test_a_rule_with_hidden_text_or_a_secret_is_refused_or_cleaned(holdfast: Hol
         (["add", "--file", "nosuch.md"], 1, "no such file"),
         (["mute", "testing", "--days", "0"], 2, ""),
         (["trust", "--yes"], 0, ""),
-        (["trust", "--all", "x1"], 2, "combined with names"),
+        (["trust", "--all", "x1"], 2, "used with names"),
         (["share", "testing", "nosuch"], 1, "no lesson"),
     ],
 )
@@ -207,7 +207,7 @@ def test_promoting_to_all_projects(holdfast: Holdfast, home: Path, bench: Bench)
 @pytest.mark.promise("S4")
 def test_a_rejected_lesson_does_not_come_back_in_any_words(holdfast: Holdfast, bench: Bench) -> None:
     bench.propose(lesson("Always run the integration tests with the staging database", name="staging"))
-    assert "will not come back" in holdfast("lessons", "reject", "staging", check=0).stdout
+    assert "will not be proposed again" in holdfast("lessons", "reject", "staging", check=0).stdout
     other = "always run integration tests with the staging database"
     for name, session in (("staging", "s5"), ("databases", "s6")):
         assert bench.propose(lesson(other, name=name, session=session)).rejected == 1
@@ -270,7 +270,10 @@ def test_a_lesson_that_never_pays_is_proposed_for_removal(holdfast: Holdfast, be
     assert (by_name["testing"]["injected"], by_name["testing"]["tokens"]) == (12, 240)
     assert (by_name["testing"]["pays"], by_name["suite"]["pays"]) == (False, True)
     said = holdfast("lessons", check=0).stderr
-    assert "testing is not worth its tokens (shown 12 times, used 0): holdfast lessons rm testing" in said
+    assert (
+        "testing is rarely followed (shown 12 times, used 0); to remove it: holdfast lessons rm testing"
+        in said
+    )
     assert "payback" not in bench.candidate("testing").read_text(encoding="utf-8")
 
 
@@ -458,7 +461,7 @@ def test_undo_takes_a_share_back_and_brings_it_back(holdfast: Holdfast, repo: Pa
     shared = repo / ".holdfast" / "lessons" / "testing.md"
     assert "testing.md" in staged(repo)
     text = holdfast("undo", "--yes").stdout
-    assert "lessons share" in text and "taken out of git" in text
+    assert "lessons share" in text and "no longer tracked in git" in text
     assert not shared.exists()
     assert "testing.md" not in staged(repo)
     assert "run make test" in holdfast("lessons", "show", "testing").stdout  # it is still one's own
@@ -476,6 +479,6 @@ def test_undo_takes_back_what_was_done_to_a_lesson(holdfast: Holdfast, bench: Be
 
 
 def test_sessions_of_an_older_holdfast_are_learned_from(holdfast: Holdfast) -> None:
-    assert "Nothing to read again" in holdfast("lessons", "learn").stdout
+    assert "Nothing to reread" in holdfast("lessons", "learn").stdout
     said = holdfast("lessons", "learn", "--all", "--json", check=0).json()
     assert said == {"sessions": 0, "read": 0, "gone": 0, "lessons": 0}

@@ -97,7 +97,7 @@ def test_the_same_fact_in_other_words_is_merged_and_verified_anew(holdfast: Hold
     assert again["verified_at"] > first["verified_at"] and again["at"] == first["at"]
     assert (again["command"], again["evidence"]) == ("make ping", "on 8080")
     assert len(holdfast("fact", "list", "--json").json()) == 1
-    assert "says that already" in holdfast("fact", "add", PORT, "--evidence", "z", check=0).stdout
+    assert "is already recorded" in holdfast("fact", "add", PORT, "--evidence", "z", check=0).stdout
 
 
 @pytest.mark.promise("M14")
@@ -140,7 +140,7 @@ def test_a_retired_fact_stays_with_date_and_reason_and_can_stand_again(holdfast:
     assert (kept["retired_at"], kept["retired_because"]) == (gone["retired_at"], "moved · to: 9090")
     assert "has been retired" in holdfast("fact", "retire", fact["id"], check=0).stdout
     assert holdfast("fact", "verify", fact["id"], "--yes", check=2).stderr.count("is retired") == 1
-    assert "holds again" in holdfast("fact", "add", PORT, "--evidence", "back", check=0).stdout
+    assert "current again" in holdfast("fact", "add", PORT, "--evidence", "back", check=0).stdout
     (kept,) = holdfast("fact", "--json").json()
     assert (kept["evidence"], kept["retired_because"]) == ("back", "")
 
@@ -232,7 +232,7 @@ def test_the_exact_command_is_shown_and_run_only_after_a_yes(
     assert code == 1 and "$ pwd > ran.txt; echo 12 passed in 0.34s" in shown and "not run" in shown
     assert not trace.exists()
     code, shown = on_terminal(["fact", "verify", id], repo, b"y\n")
-    assert code == 0 and "holds, verified today" in shown
+    assert code == 0 and "still true, verified today" in shown
     assert Path(trace.read_text(encoding="utf-8").strip()) == repo
 
 
@@ -394,7 +394,7 @@ def test_a_decision_is_kept_once_with_its_reasons(holdfast: Holdfast) -> None:
     again = holdfast("decide", "use pnpm instead of npm", "--because", "it is faster", "--json").json()
     assert (again["status"], again["id"]) == ("merged", first["id"])
     assert again["rationale"] == "the lock file is pnpm's; it is faster"
-    assert "already decided" in holdfast(*decide, "--because", "it is faster", check=0).stdout
+    assert "already recorded" in holdfast(*decide, "--because", "it is faster", check=0).stdout
     (listed,) = holdfast("decide", "--json", check=0).json()
     assert listed["rationale"] == again["rationale"]
     assert holdfast("decide", "--list", "--json").json() == [listed]
@@ -561,7 +561,7 @@ def test_another_answer_counts_and_the_earlier_one_is_mentioned(holdfast: Holdfa
     same = holdfast("answer", first["id"], "EU-west-1.", "--json", check=0).json()
     assert (same["changed"], same["answer"]) == ("unchanged", "eu-west-1")
     told = holdfast("answer", first["id"], "us-east-1", check=0).stdout
-    assert "Contradicts the earlier answer: eu-west-1 · by user" in told
+    assert "This contradicts the earlier answer: eu-west-1 · by user" in told
     assert holdfast("ask", "--keep", first["text"], "--json").json()["answer"] == "us-east-1"
 
 
@@ -618,7 +618,7 @@ def test_a_to_do_is_noted_with_priority_and_owner_and_done_for_good(holdfast: Ho
         f"{high['id']} done: Rotate the webhook key\n"
     )
     holdfast("todo", "drop", low["id"], low["id"], check=0)
-    assert holdfast("todo", check=0).stdout.startswith("Nothing to do.")
+    assert holdfast("todo", check=0).stdout.startswith("No to-dos.")
     dismissed = (memory(repo) / "dismissed.jsonl").read_text(encoding="utf-8")
     assert high["id"] in dismissed and low["id"] in dismissed
     state = (memory(repo) / "current.md").read_text(encoding="utf-8")

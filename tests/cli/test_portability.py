@@ -543,7 +543,7 @@ def test_a_full_disk_is_said_and_no_half_archive_or_memory_is_left(
 def test_a_folder_that_cannot_be_written_is_said(holdfast: Holdfast, repo: Path) -> None:
     remember(repo, "alpha")
     done = holdfast("export", "/proc/holdfast.tar.gz")
-    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "fault of holdfast" not in done.stderr
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "bug in holdfast" not in done.stderr
 
 
 def test_a_memory_that_stepped_aside_when_a_crash_came_is_brought_back(

@@ -130,7 +130,7 @@ def test_sessions_that_were_told_something_are_set_apart_from_the_others(
     assert 0 < found["injected"]["share"]["value"] < 0.1 and found["injected"]["share"]["n"] == 6
     assert (found["continued"]["value"], found["continued"]["n"]) == (6, 6)
     assert "This is an observation, not an experiment" in found["notes"][0]
-    assert any("1 session saw memory, not captured yet" in note for note in found["notes"])
+    assert any("1 session saw memory and will be recorded later" in note for note in found["notes"])
     text = holdfast("roi", check=0).stdout
     assert "6 of 6" in text and "an observation, not an experiment" in text
 
@@ -256,7 +256,7 @@ def test_sessions_older_than_a_trace_that_was_turned_over_are_in_neither_group(
     (enabled.memory / "why.jsonl.1").write_text(line, encoding="utf-8")
     found = roi(enabled.project)
     assert (found.sessions.with_memory.sessions.n, found.sessions.without_memory.sessions.n) == (1, 5)
-    assert any(note.startswith("6 sessions older than the trace") for note in found.notes)
+    assert any(note.startswith("In neither group: 6 sessions") for note in found.notes)
 
 
 def test_reading_writes_nothing_even_where_nothing_may_be_written(

@@ -183,7 +183,7 @@ def test_status_says_what_a_person_can_do_next(holdfast: Holdfast, repo: Path) -
     half = holdfast(check=0, env={"CI": ""}).stdout
     assert "sessions here are not recorded" in half and half.endswith("holdfast agents on --capture\n")
     holdfast("on", "--capture", check=0)
-    assert "not remembered" not in holdfast(check=0, env={"CI": ""}).stdout
+    assert "not recorded" not in holdfast(check=0, env={"CI": ""}).stdout
 
 
 def test_what_status_counts_is_shown_by_the_command_that_it_names(holdfast: Holdfast, repo: Path) -> None:

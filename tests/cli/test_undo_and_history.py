@@ -29,10 +29,10 @@ def test_what_one_capture_changed_goes_back_as_one_and_comes_back(holdfast: Hold
     second = contents(project_at(repo))
     assert all(first[name] != second[name] for name in FILES)
     shown = holdfast("undo", "--dry-run", check=0).stdout
-    assert "Would take back: capture beta" in shown and "-- [ ] tidy up beta" in shown
+    assert "Would undo: capture beta" in shown and "-- [ ] tidy up beta" in shown
     assert contents(project_at(repo)) == second
     done = holdfast("undo", "--yes", check=0).stdout
-    assert done.startswith("Taken back: capture beta of 20") and "holdfast undo brings it back" in done
+    assert done.startswith("Undone: capture beta of 20") and "holdfast undo redoes it" in done
     assert all(name in done for name in FILES)
     now = contents(project_at(repo))
     assert all(now[name] == first[name] for name in FILES)
@@ -84,12 +84,12 @@ def test_any_version_comes_back_by_its_number(holdfast: Holdfast, repo: Path) ->
     number = holdfast("history", "current.md", "--json", check=0).json()[0]["n"]
     remember(repo, "beta")
     store.current_file.write_bytes(b"something else entirely\n")
-    assert "Would bring back" in holdfast("undo", "--to", str(number), "--dry-run", check=0).stdout
+    assert "Would restore" in holdfast("undo", "--to", str(number), "--dry-run", check=0).stdout
     assert store.current_file.read_bytes() == b"something else entirely\n"
     done = holdfast("undo", "current.md", "--to", str(number), "--yes", check=0).stdout
-    assert f"Brought back what current.md held after change {number}." in done
+    assert f"Restored current.md as it was after change {number}." in done
     assert store.current_file.read_bytes() == first
-    assert "holds that already" in holdfast("undo", "current.md", "--to", str(number), check=0).stdout
+    assert "already as it was then" in holdfast("undo", "current.md", "--to", str(number), check=0).stdout
     by_hand = [
         c for c in holdfast("history", "current.md", "--json").json() if c["reason"] == "edited by hand"
     ]
@@ -141,11 +141,11 @@ def test_a_file_without_versions_is_refused_in_one_line(holdfast: Holdfast, repo
     for command in ("history", "undo"):
         refused = holdfast(command, name)
         assert refused.returncode == 2 and refused.stderr.count("\n") == 1 and "\x1b" not in refused.stderr
-        assert "fault of holdfast" not in refused.stderr
+        assert "bug in holdfast" not in refused.stderr
 
 
 def test_with_nothing_to_take_back_nothing_is_written(holdfast: Holdfast, repo: Path, home: Path) -> None:
-    assert "nothing to take back" in holdfast("undo", "--yes", check=0).stdout
+    assert "nothing to undo" in holdfast("undo", "--yes", check=0).stdout
     assert holdfast("undo", "--json", check=0).json() == {"done": False, "files": []}
     assert everything(home) == {} and not (repo / ".holdfast").exists()
     for bad in ("0", "-1", "x", "9" * 30):
@@ -206,7 +206,7 @@ def test_an_import_of_real_sessions_goes_back_as_one_and_nothing_of_the_log(
     }
     assert len(changed) >= 3
     done = holdfast("undo", "--yes", check=0).stdout
-    assert done.startswith("Taken back: what sessions left in memory of ")
+    assert done.startswith("Undone: what sessions left in memory of ")
     after = contents(project_at(repo))
     assert not changed & set(after) and after["projects/shop/log.md"] == before["projects/shop/log.md"]
     holdfast("undo", "--yes", check=0)
@@ -248,3 +248,12 @@ def test_of_many_files_history_shows_as_many_as_are_wanted(holdfast: Holdfast, r
     shown = holdfast("history", "-n", "1", check=0)
     assert len(shown.stdout.splitlines()) == 2 and "and 2 more files: holdfast history -n 3" in shown.stderr
     assert len(holdfast("history", "--json", check=0).json()) == 3
+
+
+def test_history_and_undo_name_the_command_as_it_is_called_today(holdfast: Holdfast, repo: Path) -> None:
+    decided = holdfast(
+        "note", "decision", "Use pnpm", "--because", "the lock file", "--json", check=0
+    ).json()["id"]
+    holdfast("note", "decision", "change", decided, "Use pnpm 9", check=0)
+    assert "note decision change" in holdfast("history", "reference.md", check=0).stdout
+    assert "note decision change of " in holdfast("undo", "--yes", check=0).stdout

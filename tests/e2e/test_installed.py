@@ -66,7 +66,7 @@ def test_one_install_sets_up_captures_a_session_and_leaves_nothing(
 
     before = {path: path.read_bytes() for path in (home / name for name in client.settings)}
     set_up = holdfast("init", "--yes")
-    assert "wired     Claude Code" in set_up.stdout and "tools for" not in set_up.stderr
+    assert "connected Claude Code" in set_up.stdout and "tools for" not in set_up.stderr
     with serving(LEARNT) as server:
         client.run(server, FIRST)
         assert any("recall" in name for name in server.turns()[-1].offered), "the tools come with the install"

@@ -77,7 +77,7 @@ def test_what_the_agent_writes_is_kept_if_it_was_said(
     done = holdfast("note", "write", "--json", check=0)
     value = done.json()
     assert [one["status"] for one in value["added"]] == ["agreed"] and value["cost_usd"] == 0.0123
-    assert len(value["dropped"]) == 1 and "was not said" in value["dropped"][0]
+    assert len(value["dropped"]) == 1 and "is not in the session" in value["dropped"][0]
     found = holdfast("search", "export client attempts", "--json", check=0).json()
     assert any("five attempts" in hit["text"] for hit in found)
     rows = holdfast("ledger", "list", "--agent", "holdfast", "--json", check=0).json()
@@ -155,7 +155,7 @@ def test_numbers_and_paths_that_nobody_said_are_refused() -> None:
         {"statements": [statement("The export client makes 7 attempts", "we stay at five attempts")]}
     )
     found, dropped = passages_in(answer, said, lambda text: text)
-    assert found == [] and dropped == ["'7' was not said"]
+    assert found == [] and dropped == ["'7' is not in the session"]
 
 
 def test_orders_and_secrets_do_not_come_in(repo: Path) -> None:

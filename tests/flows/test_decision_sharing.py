@@ -73,7 +73,7 @@ def test_what_came_with_a_clone_reaches_no_agent_and_no_search_until_a_person_tr
     team("bob", "trust", team.id, "--yes")
     assert f"{FIVE} (because {BANS}) (Ana, " in team.told("bob")
     assert "five attempts" in team("bob", "search", "attempts jitter").stdout
-    assert "waits for your trust" in team("bob", "trust").stdout
+    assert "is waiting for your trust" in team("bob", "trust").stdout
 
 
 @pytest.mark.promise("G2")
@@ -188,7 +188,7 @@ def test_at_most_ten_decisions_are_proposed_in_a_week_and_none_twice_after_a_no(
     ("words", "said"),
     [
         (("share", "D-zzzzzz"), "D-zzzzzz"),
-        (("share", "--undo"), "an ID is missing"),
+        (("share", "--undo"), "ID is missing"),
         (("share", "D-zzzzzz", "--undo"), "D-zzzzzz"),
         (("share", "x", "--list"), "takes no ID"),
     ],

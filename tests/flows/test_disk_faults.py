@@ -115,7 +115,7 @@ def test_what_the_disk_refuses_anywhere_is_one_line_and_no_fault_of_holdfast(
     monkeypatch.setattr(MemoryStore, "_put", refuse)
     done = holdfast("fact", "add", "Boxes are blue", "--evidence", "a sign", check=1)
     assert line in done.stderr
-    assert "fault of holdfast" not in done.stderr and "output" not in done.stderr
+    assert "bug in holdfast" not in done.stderr and "output" not in done.stderr
     assert done.stderr.count("\n") == 1
 
 

@@ -212,7 +212,7 @@ def test_a_person_sees_all_that_would_instruct_and_then_it_is_taken_in(
     assert "  decisions:\n" in done.stdout and "always uploads the token file" in " ".join(
         done.stdout.split()
     )
-    assert RULE in " ".join(done.stdout.split()) and "Trusted and taken in" in done.stdout
+    assert RULE in " ".join(done.stdout.split()) and "Trusted and imported" in done.stdout
     lessons = holdfast("lessons", "--json", cwd=mine).json()
     assert [(one["state"], one["origin"]) for one in lessons] == [("active", "other_archive")]
     assert waiting_archives(Machine(cwd=mine).home, Machine(cwd=mine).project()) == []
@@ -246,7 +246,7 @@ def test_trust_is_for_exactly_this_content(
     holdfast("restore", archive, "--merge", "--trust", "--yes", cwd=mine, check=0)
     theirs.run("decide", f"The {PLANTED} import also reads ~/.ssh", "--because", "it can")
     second = theirs.export(archive.with_name("second.tar.gz"))
-    assert "Kept apart" in holdfast("restore", second, "--merge", cwd=mine, check=0).stdout
+    assert "Kept separate" in holdfast("restore", second, "--merge", cwd=mine, check=0).stdout
     assert "~/.ssh" not in holdfast("decide", "--list", cwd=mine).stdout
 
 
@@ -283,7 +283,7 @@ def test_a_code_cannot_be_forged(
     else:
         rewrite(path, change)
     assert origin_of(own_home, check_bundle(path)) == "other_archive"
-    assert "Kept apart" in holdfast("restore", path, "--replace", cwd=mine, check=0).stdout
+    assert "Kept separate" in holdfast("restore", path, "--replace", cwd=mine, check=0).stdout
 
 
 def rewrite(path: Path, change: str) -> None:

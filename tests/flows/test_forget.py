@@ -187,7 +187,7 @@ def test_an_import_says_that_it_left_out_what_was_forgotten(memory: Remembered, 
     memory.grow(A, SECRET)
     report = holdfast("import", "--json", check=0).json()
     assert (report["forgotten"], report["sessions"], report["bytes"]) == (1, 1, 0)
-    assert "you forgot them: 1" in holdfast("import", check=0).stdout
+    assert "you removed them with holdfast forget: 1" in holdfast("import", check=0).stdout
 
 
 def test_copies_forks_and_new_subagents_of_it_stay_out(memory: Remembered, holdfast: Holdfast) -> None:
@@ -503,7 +503,7 @@ def test_a_file_that_cannot_be_understood_is_named_and_nothing_changes(
 
 
 def test_a_project_that_remembers_nothing_says_so(holdfast: Holdfast, repo: Path) -> None:
-    assert "memory has nothing" in holdfast("forget", "--text", "zanzibar", "--yes", check=1).stderr
+    assert "no memory yet" in holdfast("forget", "--text", "zanzibar", "--yes", check=1).stderr
     assert not (repo / ".holdfast").exists()
 
 

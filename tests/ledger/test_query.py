@@ -44,7 +44,7 @@ def test_sql_over_this_projects_ledger_as_json_csv_and_table(holdfast: Holdfast,
     assert [row["n"] for row in csv.DictReader(io.StringIO(lines))] == ["8", "4"]
     table = holdfast("ledger", "query", sql, check=0).stdout.splitlines()
     assert table[0].split() == ["model", "n", "first"] and len(table) == 3
-    assert holdfast("ledger", "query", "FROM ledger WHERE false", check=0).stdout == "No row.\n"
+    assert holdfast("ledger", "query", "FROM ledger WHERE false", check=0).stdout == "No rows.\n"
 
 
 def test_sql_agrees_with_the_figures(holdfast: Holdfast, repo: Path) -> None:
@@ -207,7 +207,7 @@ def test_a_folder_takes_whole_ledgers_as_parquet(
     holdfast: Holdfast, repo: Path, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     refused = holdfast("ledger", "export", "--out", tmp_path / "fleet", *arguments, check=2)
-    assert "--out exports whole ledgers as Parquet" in refused.stderr and not (tmp_path / "fleet").exists()
+    assert "--out writes whole ledgers as Parquet" in refused.stderr and not (tmp_path / "fleet").exists()
 
 
 def test_values_of_every_type_are_shown(holdfast: Holdfast, repo: Path) -> None:

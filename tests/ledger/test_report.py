@@ -81,7 +81,7 @@ def fifty() -> list:  # type: ignore[type-arg]
 def test_failure_patterns_are_told_by_topic_with_advice() -> None:
     topics = report_of(fifty()).topics
     said = [(one.topic, f"{one.failure.value:.0%} of {one.failure.n}", one.advice) for one in topics]
-    verify = "always verify: mostly test failure, run the tests before calling it done"
+    verify = "always verify (mostly test failure): run the tests before calling it done"
     assert said == [
         ("database migrations", "12% of 25", verify),
         ("react hooks", "8% of 25", verify),

@@ -155,7 +155,7 @@ def test_a_fact_needs_evidence_and_a_dead_end_how_it_failed(shop: Path, holdfast
         assert answer.failed, answer
         assert "\n" not in answer
         assert len(answer) < 400
-        assert "fault of holdfast" not in answer
+        assert "bug in holdfast" not in answer
     assert holdfast("fact", "list", "--json", check=0).json() == []
     assert holdfast("log", "--json", check=0).json() == []
 
@@ -172,7 +172,7 @@ def test_a_question_is_answered_from_the_record_once_it_was_answered(shop: Path)
         ]
 
     first, second, closed, third, changed = talk(shop, scene)
-    assert "Kept as Q-" in first
+    assert "Recorded as Q-" in first
     assert "still open" in second
     assert "answered" in closed.plain
     assert "eu-west-1" in third.fenced and "eu-west-1" not in third.plain

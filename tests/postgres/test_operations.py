@@ -141,11 +141,11 @@ def test_team_doctor_asks_the_server_that_is_named_or_synced_with(
     shared_server: Server, holdfast: Holdfast, repo: Path
 ) -> None:
     address = shared_server.address("ana")
-    assert "Nothing is wrong." in holdfast("team", "doctor", address, check=0).stdout
+    assert "No problems found." in holdfast("team", "doctor", address, check=0).stdout
     assert holdfast("team", "doctor", address, "--json", check=0).json()["passes_policies"] is False
-    assert "synced with no server" in holdfast("team", "doctor").stderr
+    assert "not synced with a server" in holdfast("team", "doctor").stderr
     admin = holdfast("team", "doctor", shared_server.address("postgres"), check=0).stdout
-    assert "whom no policy binds" in admin
+    assert "who bypasses all policies" in admin
 
 
 # --- backup and restore ------------------------------------------------------------------------------------------

@@ -81,8 +81,8 @@ def test_the_question_says_what_becomes_readable_and_for_whom(team: Team) -> Non
     said = " ".join((asked.stdout + asked.stderr).split())
     assert asked.returncode != 0 and "--yes" in said
     for words in (
-        "1 statement now and what you share later", "ana (owner), ben (member)", "by its administrators",
-        "backups, replicas or disks", "Each other member is asked",
+        "1 statement now and what you share later", "ana (owner), ben (member)", "so can the administrators",
+        "backups, replicas or disks", "Every other member is asked",
     ):  # fmt: skip
         assert words in said
     assert team.stored() == "[]"
@@ -120,7 +120,7 @@ def test_who_is_let_out_searches_nothing_more(team: Team) -> None:
     assert team.found(ben, "export attempts")
     ana("team", "server", "member", team.address(ana), "ben", "none")
     assert "this project has not been made searchable" in ben.refused("search", "--team", "export attempts")
-    assert FIVE in ben("search", "export attempts").stdout, "what was fetched before stays"
+    assert FIVE in ben("search", "export attempts").stdout, "keeps what it has already fetched"
 
 
 def test_what_a_member_writes_by_plain_sql_gives_no_orders_and_hides_nothing(team: Team) -> None:
@@ -155,5 +155,5 @@ def test_a_server_that_is_away_is_one_line_and_the_local_search_works_on(team: T
 
 def test_without_a_server_it_says_what_to_do(machines: Machines) -> None:
     ana = machines.person("Ana")
-    assert "synced with no server" in ana.refused("search", "--team", "export")
-    assert "Leave out --everywhere" in ana.refused("search", "--team", "--everywhere", "export")
+    assert "not synced with a server" in ana.refused("search", "--team", "export")
+    assert "Remove --everywhere" in ana.refused("search", "--team", "--everywhere", "export")

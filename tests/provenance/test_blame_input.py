@@ -101,7 +101,7 @@ def test_nothing_known_is_said_so(history: History) -> None:
     history.put("rate.py", code("tax"))
     history.commit(0)
     shown = history.holdfast("blame", "rate.py", check=0).stdout
-    assert shown.endswith("No recorded session is known to have written these lines.\n")
+    assert shown.endswith("No recorded session wrote these lines.\n")
 
 
 def edits_file(history: History) -> Path:

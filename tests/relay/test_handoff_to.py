@@ -107,7 +107,7 @@ def test_without_a_terminal_it_prints_the_text_and_starts_nothing(
     (tmp_path / "codex").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     done = holdfast("handoff", "--to", "codex", check=0)
-    assert ASKED in done.stdout and "paste this there" in done.stderr
+    assert ASKED in done.stdout and "Paste the text there" in done.stderr
 
 
 @pytest.mark.parametrize(

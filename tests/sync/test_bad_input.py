@@ -24,7 +24,7 @@ def ana(machines: Machines) -> Person:
 
 def test_a_target_is_named_once(ana: Person) -> None:
     line = ana.refused("sync")
-    assert "there is no target to sync with yet" in line
+    assert "no sync target yet" in line
     assert not (ana.memory / "sync.db").exists()
 
 

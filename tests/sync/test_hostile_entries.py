@@ -110,8 +110,8 @@ def test_what_is_signed_with_anothers_key_is_refused(
     ana, ben, mallory = team
     model = shared_by(machines, ana).entry
     mallory.put(mallory.says(model, stamp=later(model), body={**model.body, "text": EVIL}))
-    assert refused(ben) == ["its signature is not its author's"]
-    assert refused(ana) == ["its signature is not its author's"]
+    assert refused(ben) == ["its signature does not match its author"]
+    assert refused(ana) == ["its signature does not match its author"]
     assert items(ana) == items(ben) == {FIVE}
 
 
@@ -122,7 +122,7 @@ def test_what_was_changed_on_the_way_is_refused(
     real = shared_by(machines, ana)
     line = encode(replace(real.entry, body={**real.entry.body, "text": EVIL}))
     mallory.put(Signed(line, real.signature, real.entry))
-    assert refused(ben) == ["its signature is not its author's"]
+    assert refused(ben) == ["its signature does not match its author"]
     assert items(ben) == {FIVE}
 
 
@@ -136,8 +136,8 @@ def test_an_entry_that_was_forgotten_and_is_sent_again_is_refused(
     machines.settle(ana, ben)
     assert items(ben) == set()
     mallory.put(kept)
-    assert refused(ben) == ["it was withdrawn or forgotten, and sent again"]
-    assert refused(ana) == ["it was withdrawn or forgotten, and sent again"]
+    assert refused(ben) == ["it was sent again after being withdrawn or forgotten"]
+    assert refused(ana) == ["it was sent again after being withdrawn or forgotten"]
     machines.settle(ana, ben)
     for person in (ana, ben):
         assert items(person) == set()
@@ -227,7 +227,7 @@ def test_a_member_writes_nothing_into_anothers_own_memory(
     entry = replace(model, stamp=later(model), parents=())
     line = encode(entry)
     mallory.put(Signed(line, Signer(Keys(ben.machine).own).sign(line), entry))
-    assert refused(ana) == ["it is about what is not the team's"]
+    assert refused(ana) == ["it concerns something that is not the team's"]
     assert below(ana.memory, but=lambda path: not path.suffix.startswith((".md", ".json"))) == before
 
 

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.promise("T5")
 
 def test_there_is_no_key_before_the_first_sync(machines: Machines) -> None:
     ana = machines.person("Ana")
-    assert ana("keys").stdout == "No key yet. The first sync makes one.\n"
+    assert ana("keys").stdout == "No key yet. The first sync creates one.\n"
     assert ana.json("keys")["author"] is None
     ana.decide("Keep the shop small")
     ana.sync(machines.target, "--yes")

@@ -164,7 +164,7 @@ def test_a_session_whose_transcript_is_gone_shows_what_memory_kept(
         (["zzzzzzzz"], "no session and no commit 'zzzzzzzz'"),
         (["ab"], "too short"),
         (["last", "--at", "9"], "no prompt '9'"),
-        (["last", "--pr"], "--pr is for the current branch"),
+        (["last", "--pr"], "--pr works on the current branch"),
     ],
 )
 def test_what_cannot_be_shown_is_one_clear_line(

@@ -124,7 +124,7 @@ def test_a_dry_run_says_what_it_would_do_and_cost_and_starts_nothing(
     tasks.write(task(), runs=3)
     said = " ".join(holdfast("backtest", "--ab", tasks.path, "--dry-run", check=0).stdout.split())
     assert "6 sessions: 1 task, 3 runs" in said and "about $3.00 ($0.50 a session" in said
-    assert "It gets: $SEEN" in said and "may exceed $10.00" in said and str(tasks.client) in said
+    assert "It gets: $SEEN" in said and "could exceed $10.00" in said and str(tasks.client) in said
     plan = holdfast("backtest", "--ab", tasks.path, "--dry-run", "--json", check=0).json()
     assert (plan["sessions"], plan["expected_usd"], plan["budget_usd"]) == (6, 3.0, 10.0)
     assert tasks.sessions() == []
@@ -143,10 +143,8 @@ def test_it_asks_before_it_spends_and_an_agent_cannot_agree(
 def test_without_a_known_cost_nothing_is_started(holdfast: Holdfast, tasks: Tasks) -> None:
     tasks.write(task(), session_usd=None)
     refused = holdfast("backtest", "--ab", tasks.path, "--yes", check=2).stderr
-    assert "what a session costs is not known" in refused and "Set session_usd" in refused
-    assert (
-        "not known: set session_usd" in holdfast("backtest", "--ab", tasks.path, "--dry-run", check=0).stdout
-    )
+    assert "the cost of a session is unknown" in refused and "Set session_usd" in refused
+    assert "unknown: set session_usd" in holdfast("backtest", "--ab", tasks.path, "--dry-run", check=0).stdout
     assert tasks.sessions() == []
 
 
@@ -159,7 +157,7 @@ def test_without_a_known_cost_nothing_is_started(holdfast: Holdfast, tasks: Task
         ({"budget_usd": "much"}, task(), "budget_usd must be a number from 0"),
         ({"budget_usd": None}, task(), "budget_usd is missing"),
         ({"cold": "tepid"}, task(), "cold must be one of empty, without"),
-        ({"env": ["A=B"]}, task(), "env 'A=B' is no name of a variable"),
+        ({"env": ["A=B"]}, task(), "env 'A=B' is not a variable name"),
         ({"home_files": ["/etc/passwd"]}, task(), "home_files '/etc/passwd' must be a path below ~/"),
         ({"home_files": ["~/../x"]}, task(), "must be a path below ~/"),
         ({"budgett": 3}, task(), "budgett is not known"),
@@ -170,8 +168,8 @@ def test_without_a_known_cost_nothing_is_started(holdfast: Holdfast, tasks: Task
         ({}, task() + task(), "'write a file' appears twice"),
         ({}, task() + "chek = 1\n", "task 1: chek is not known"),
         ({}, "[class.poetry]\nlessons = 3\n" + task(), "class.poetry is not one of"),
-        ({}, "[[task]\n", "it is no TOML"),
-        ({}, "\0", "it is no TOML"),
+        ({}, "[[task]\n", "it is not valid TOML"),
+        ({}, "\0", "it is not valid TOML"),
     ],
 )
 def test_each_error_in_the_tasks_is_one_clear_line_and_nothing_is_spent(

@@ -188,7 +188,7 @@ def _write(seeded: Served, machine: Machine, action: str, fields: dict[str, str]
 
 def _take_back(seeded: Served, toast: str) -> None:
     reply = seeded.post(f"/{seeded.slug}/undo", undo_in(toast))
-    assert "Taken back" in reply.text, reply.text
+    assert "Undone" in reply.text, reply.text
 
 
 @pytest.mark.promise("U1")
@@ -263,7 +263,7 @@ def test_bad_input_changes_nothing_and_gets_one_message(
     reply = seeded.post(f"/{seeded.slug}/memory/do/{action}", fields)
     assert says in unescape(reply.text)
     assert reply.text.count("data-toast") == 1
-    assert "fault of holdfast" not in reply.text
+    assert "bug in holdfast" not in reply.text
     assert memory_text(machine) == before
 
 
@@ -290,7 +290,7 @@ def test_bad_input_changes_nothing_and_gets_one_message(
 def test_a_wrong_address_is_a_page_or_one_message(path: str, seeded: Served) -> None:
     reply = seeded.ask("GET", f"/{seeded.slug}{path}")
     assert reply.status in (200, 400, 404), reply
-    assert "fault of holdfast" not in reply.text
+    assert "bug in holdfast" not in reply.text
 
 
 # --- in the browser --------------------------------------------------------------------------------------
@@ -314,7 +314,7 @@ def test_a_decision_is_edited_in_its_place_by_keys_and_taken_back(seeded_page: A
     seeded_page.wait_for_selector("text=one for each request >> visible=true")
     seeded_page.wait_for_selector("form.edit", state="detached")
     seeded_page.keyboard.press("u")
-    seeded_page.wait_for_selector("[data-toast] >> text=Taken back")
+    seeded_page.wait_for_selector("[data-toast] >> text=Undone")
     seeded_page.locator("main", has_text="one for each request").wait_for(state="detached")
 
 
@@ -382,7 +382,7 @@ def test_a_rule_is_reviewed_by_keys(seeded_page: Any, seeded: Served, machine: M
     seeded_page.keyboard.press("m")
     seeded_page.wait_for_selector("main >> text=muted")
     seeded_page.keyboard.press("u")
-    seeded_page.wait_for_selector("[data-toast] >> text=Taken back")
+    seeded_page.wait_for_selector("[data-toast] >> text=Undone")
     assert not LessonStore(machine.project()).read().choices.muted
 
 

@@ -67,7 +67,7 @@ def test_a_conflict_shows_its_versions_and_is_settled_here(machines: Machines) -
         page = serving.get(path)
         assert "the contract counts attempts" in page and "the gateway is slow" in page
         assert "counts now" in page
-        assert "Settled" in serving.post(f"{path}/settle", {"version": chosen}).text
+        assert "Resolved" in serving.post(f"{path}/settle", {"version": chosen}).text
         assert "the gateway is slow" not in serving.get(path)
     machines.settle(*two)
     assert "the contract counts attempts" in (desktop.shop / "reference.md").read_text(encoding="utf-8")

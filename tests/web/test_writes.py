@@ -43,7 +43,7 @@ def test_a_change_is_undone_on_the_page_and_brought_back(server: Served, asked: 
     assert "Exports are retried three times" in server.get(where)
 
     taken = server.post(f"/{server.slug}/undo", done.undo.fields)
-    assert "Taken back in reference.md" in taken.text.replace("projects/tidepool/", "")
+    assert "Undone in reference.md" in taken.text.replace("projects/tidepool/", "")
     assert taken.headers["hx-trigger"] == "holdfast:changed"
     assert "Exports are retried three times" not in server.get(where)
 

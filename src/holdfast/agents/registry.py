@@ -136,7 +136,7 @@ def third_party() -> dict[str, Guarded]:
             agents[entry.name] = _guarded(entry.name, entry.load(), {*BY_AGENT, *agents})
         except Exception as error:
             problems.append(
-                f"agent {entry.name} ({entry.value}) is left out: {type(error).__name__}: {error}"
+                f"agent {entry.name} ({entry.value}) was skipped: {type(error).__name__}: {error}"
             )
     return agents
 
@@ -160,9 +160,9 @@ def _guarded(agent: str, given: Any, taken: set[str]) -> Guarded:
 
     reader, host = given.READER, getattr(given, "HOST", None)
     if agent in taken:
-        raise ValueError("there is an agent of that name")
+        raise ValueError("an agent with that name already exists")
     if not re.fullmatch("[a-z0-9][a-z0-9_-]{0,39}", agent):
-        raise ValueError("a name is made of a-z, 0-9, - and _")
+        raise ValueError("a name may contain a-z, 0-9, - and _")
     for part in (reader, host) if host is not None else (reader,):
         if part.agent != agent:
             raise ValueError(

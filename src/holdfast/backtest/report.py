@@ -123,7 +123,7 @@ class Stretch(Struct, frozen=True, kw_only=True):
 
 
 class BacktestReport(Struct, frozen=True, kw_only=True):
-    """What memory would have told the past sessions of a project, and what came of it.
+    """What memory would have shown the past sessions of a project, and what came of it.
 
     `control` is the memory of another project, `shuffled` what another session of this one was told, `rival` a list of
     the latest commands and files.

@@ -78,7 +78,7 @@ def _remedies(tally: Tally) -> str:
     if not need.known:
         return ""
     return (
-        f"the remedy for {need.told:,} of {counted(need.known, 'failure')} that an earlier session had solved "
+        f"the fix for {need.told:,} of {counted(need.known, 'failure')} that an earlier session had solved "
         f"({counted(need.calls, 'call')}, {amount(need.tokens)} tokens)"
     )
 

@@ -11,24 +11,24 @@ from holdfast.terminal.options import Machine, Namespace, Verb, flag, of_verb
 from holdfast.terminal.output import Column, place, table_of
 from holdfast.views.ledger import day
 
-DESCRIPTION = """Lists the agents on this machine, how many sessions each recorded, and whether holdfast is
-connected to it. `install` and `uninstall` change an agent's own configuration, `plugin` makes a plugin instead,
-`on` and `off` switch hooks in this directory."""
+DESCRIPTION = """Lists the agents on this machine, how many sessions each recorded, and whether holdfast is connected
+to it. `install` and `uninstall` change an agent's own configuration, `plugin` makes a plugin instead, `on` and `off`
+switch hooks in this directory."""
 EXAMPLES = """examples:
   holdfast agents
   holdfast agents install --dry-run          what connecting every agent here would change
   holdfast agents off --inject               sessions here are recorded, and see nothing
 """
 _KNOWN = {
-    "run": "its client, run",
+    "run": "its real client",
     "recorded": "published sessions",
     "documented": "documentation",
     "ours": "our own format",
-    "package": "another package",
+    "package": "a plug-in package",
 }
 
 OPTIONS = (flag("--json", "the list as JSON"),)
-VERBS = {"list": Verb("the agents on this machine (the default)", of_verb(*OPTIONS))}
+VERBS = {"list": Verb("list the agents on this machine (the default)", of_verb(*OPTIONS))}
 
 
 def run(options: Namespace, machine: Machine) -> None:
@@ -47,7 +47,7 @@ def _show(seen: Sequence[AgentSeen]) -> None:
             (Column("Here", "right"), lambda agent: str(agent.here)),
             (Column("Last"), lambda agent: day(agent.last) if agent.last else ""),
             (Column("Hooks"), _hooks),
-            (Column("Known by", dispensable=3), lambda agent: _KNOWN[agent.known]),
+            (Column("Tested with", dispensable=3), lambda agent: _KNOWN[agent.known]),
             (
                 Column("Folder", flexible=True, dispensable=1),
                 lambda agent: place(agent.folders[0]) if agent.folders else "",
@@ -60,4 +60,4 @@ def _show(seen: Sequence[AgentSeen]) -> None:
 
 
 def _hooks(agent: AgentSeen) -> str:
-    return "installed" if agent.wired else "available" if agent.host else "none: read only"
+    return "connected" if agent.wired else "available" if agent.host else "none: read only"

@@ -12,7 +12,7 @@ from holdfast.terminal.options import Machine, Namespace, flag
 from holdfast.views.memory import named
 
 EXIT_WITH_ALERTS = 3
-DESCRIPTION = f"""Reports sessions, running ones and those of the last week, that cost or took more than 90% of
+DESCRIPTION = f"""Reports running sessions and sessions of the last week that cost more or took longer than 90% of
 similar ones, and budgets that are used up (`budget_day`, `budget_month` in the personal configuration). Exits with
 {EXIT_WITH_ALERTS} if there is something to report, else with 0."""
 EXAMPLES = """examples:

@@ -34,7 +34,7 @@ def run(options: Namespace, machine: Machine) -> None:
     if options.close:
         return _close(options, machine)
     if options.answer is None:
-        raise UsageError("ANSWER is missing: the answer", fix="holdfast note answer ID ANSWER, or ID --close")
+        raise UsageError("ANSWER is missing", fix="holdfast note answer ID ANSWER, or ID --close")
     closed = app.answer(machine, options.question, options.answer, options.by)
     before = closed.before
     earlier = before and {"answer": before.answer, "by": before.by, "at": views.iso(before.answered_at)}
@@ -52,7 +52,7 @@ def _close(options: Namespace, machine: Machine) -> None:
     output.answer(
         options,
         {"changed": "closed", **views.question_as_json(question), "before": None},
-        f"{question.id} closed without an answer: {flat(question.text)}. holdfast undo takes that back.",
+        f"{question.id} closed without an answer: {flat(question.text)}. holdfast undo reopens it.",
     )
 
 
@@ -61,10 +61,12 @@ def _show(closed: app.ClosedQuestion) -> None:
     text, answered = flat(question.text), flat(question.answer)
     status = {
         "answered": f"answered: {text} → {answered}",
-        "recorded": f"recorded with its answer: {text} → {answered}",
-        "unchanged": f"already answered so: {answered}",
+        "recorded": f"answered: {text} → {answered}",
+        "unchanged": f"already has this answer: {answered}",
     }
     output.line(f"{question.id} {status[closed.status]}")
     if before is not None:
         source = views.origin(before.by, before.answered_at, before.session)
-        output.line(f"Contradicts the earlier answer: {flat(before.answer)}{source}. The new one counts.")
+        output.line(
+            f"This contradicts the earlier answer: {flat(before.answer)}{source}. The new answer replaces it."
+        )

@@ -7,7 +7,7 @@ from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, at_least_one, flag, option
 
 DESCRIPTION = """Moves the oldest sessions of a long log to archive/<year-month>.md. Nothing is rewritten, and
-archived sessions are read and searched as before. This happens by itself whenever a session is logged."""
+archived sessions are read and searched as before. This also happens automatically whenever a session is logged."""
 EXAMPLES = """examples:
   holdfast archive --dry-run
   holdfast archive --longest 200    move the oldest sessions until the log has 200 lines

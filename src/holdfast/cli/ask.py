@@ -13,19 +13,19 @@ from holdfast.terminal.output import flat
 from holdfast.views import memory as views
 
 DESCRIPTION = """Answers from the record: a question answered before, a decision, or a fact. A near match is offered
-as "perhaps". If there is no answer, you see the few lines that fit. Asking writes nothing; --keep keeps an
-unanswered question open until holdfast note answer."""
+as "perhaps". If there is no answer, shows the few lines that fit. Asking writes nothing; with --keep, an unanswered
+question is recorded as open until you answer it (holdfast note answer)."""
 EXAMPLES = """examples:
   holdfast ask "Which region do we deploy to?"
   holdfast ask "fix the flaky refresh test"
-  holdfast ask "Which region do we deploy to?" --keep      keep it open if nobody has answered it
+  holdfast ask "Which region do we deploy to?" --keep      and record it if it has no answer
   holdfast ask "add a discount rule" --budget 400 --json
 """
 
 
 OPTIONS = (
     option("text", nargs="+", metavar="TEXT", help="a question or a task"),
-    flag("--keep", "keep a question without an answer open"),
+    flag("--keep", "record an unanswered question as open"),
     flag("--no-record", SUPPRESS),  # of before 1.0: only the answer, not even the derived index is written
     option(
         "--budget",
@@ -41,7 +41,7 @@ OPTIONS = (
 
 def run(options: Namespace, machine: Machine) -> None:
     if options.keep and options.no_record:
-        raise UsageError("--keep and --no-record cannot be combined", fix="Leave one of them out")
+        raise UsageError("--keep and --no-record cannot be used together", fix="Leave one of them out")
     text = " ".join(options.text)
     reply = app.ask(machine, text, record=options.keep)
     if reply.status == "answered" and options.keep:
@@ -76,7 +76,7 @@ def _show(reply: Reply) -> None:
             output.line(f"  But {statement.id} says: {flat(statement.text)}{given}")
     elif reply.status == "recorded":
         output.line(
-            f"Not answered yet. Kept as {reply.id}; holdfast note answer {reply.id} ANSWER closes it."
+            f"No answer yet. Recorded as {reply.id}; holdfast note answer {reply.id} ANSWER closes it."
         )
     elif reply.status == "closed":
         output.line(
@@ -88,7 +88,7 @@ def _show(reply: Reply) -> None:
             f"holdfast note answer {reply.id} ANSWER closes it."
         )
     else:
-        output.line("No answer in memory. --keep keeps the question open.")
+        output.line("No answer in memory. Add --keep to record the question.")
     for near in reply.perhaps:
         output.lines(
             f"  perhaps: {flat(near.text)}",

@@ -17,9 +17,9 @@ from holdfast.upkeep.audit_fixes import PlannedFix, apply_fixes, plan_fixes
 from holdfast.upkeep.finding import LEVELS, AuditFinding
 
 DESCRIPTION = """Checks this project's memory and the files agents read: CLAUDE.md, AGENTS.md, GEMINI.md, rules of
-Cursor, Copilot and others, your personal ones, and what Claude Code and Codex note for themselves. Finds secrets,
-planted instructions, contradictions, files that agents cut off, duplicates, and what is stale or unused. Secrets
-are never printed."""
+Cursor, Copilot and others, your personal ones, and the notes of Claude Code and Codex. Finds secrets, planted
+instructions, contradictions, files that agents cut off, duplicates, and what is stale or unused. Secrets are never
+printed."""
 EXAMPLES = """examples:
   holdfast audit               everything, worst first; exit code 1 if there is a problem
   holdfast audit --json        the same for scripts
@@ -30,8 +30,8 @@ TITLES = {
     "secret": "Secrets",
     "planted": "Planted instructions",
     "contradiction": "Contradictions",
-    "oversized": "Too large to be read",
-    "duplicate": "Stated twice",
+    "oversized": "Cut off by agents",
+    "duplicate": "Duplicates",
     "stale": "Out of date",
     "unused": "Never used",
 }
@@ -48,7 +48,7 @@ OPTIONS = (
 
 def run(options: Namespace, machine: Machine) -> int:
     if (options.yes or options.dry_run) and not options.fix:
-        raise UsageError("--yes and --dry-run belong to --fix", fix="Say holdfast audit --fix")
+        raise UsageError("--yes and --dry-run need --fix", fix="Run holdfast audit --fix")
     project = machine.project()
     result = audit(machine, project)
     if options.fix:
@@ -81,7 +81,7 @@ def _fix(options: Namespace, machine: Machine, project: Project, result: Audit) 
     if backup is not None:
         output.line(f"Changed {output.counted(len(chosen), 'file')}. Backup: {output.place(backup)}")
         if any(plan.secrets for plan in chosen):
-            output.line("The backup contains the secrets: delete it once you have rotated them.")
+            output.line("The backup still contains the secrets: delete it once you have rotated them.")
     output.line(_total(after))
     return 1 if after.problems else 0
 

@@ -17,15 +17,15 @@ from holdfast.terminal.options import Machine, Namespace, flag, limit, option
 from holdfast.terminal.output import Column, table_of
 from holdfast.terminal.progress import progress_bar
 
-DESCRIPTION = """Replays this repository's past: for each recorded session, what memory would have shown it from
-what had ended before, and what the session then needed. Reads the newest sessions; --all reads all, which can take
-minutes. Needs no setup and writes nothing to the repository; the last result is kept in ~/.holdfast/cache."""
+DESCRIPTION = """Replays this repository's past: for each recorded session, what memory would have shown it, knowing
+only the sessions before it, and what the session then needed. Reads the newest sessions; --all reads all, which can
+take minutes. Needs no setup and writes nothing to the repository; the last result is cached in ~/.holdfast/cache."""
 EXAMPLES = """examples:
   holdfast backtest                   the figures, with their controls
   holdfast backtest --all             all sessions, not only the newest
   holdfast backtest --session last    one session, line by line
   holdfast backtest --html > proof.html
-  holdfast backtest ~/old-sessions    transcripts from elsewhere
+  holdfast backtest ~/old-sessions              transcripts from elsewhere
   holdfast backtest --ab tasks.toml --dry-run   what paired tasks in a real client would cost"""
 MOST_WRONG = 20
 NEWEST = 50  # sessions: a minute at most on a common machine, and enough for shares
@@ -36,7 +36,7 @@ OPTIONS = (
     ),
     *limit("sessions", f"default: the newest {NEWEST}"),
     flag("--all", "all sessions, however long it takes"),
-    option("--session", metavar="ID", help="one session: its id, the beginning of it, its number, or `last`"),
+    option("--session", metavar="ID", help="one session: its id or a prefix of it, its number, or `last`"),
     option(
         "--control",
         type=Path,
@@ -177,10 +177,10 @@ def _notes(report: BacktestReport) -> list[str]:
             "memory knew nothing from before them: --all tests all, --limit N so many."
         )
     if report.undated:
-        notes.append(f"Left out: {output.counted(report.undated, 'session')} without a date.")
+        notes.append(f"Skipped: {output.counted(report.undated, 'session')} without a date.")
     if report.replaced_later:
         notes.append(
-            f"{output.counted(report.replaced_later, 'statement')} shown were true then and replaced later."
+            f"{output.counted(report.replaced_later, 'statement')} shown were true at the time and were replaced later."
         )
     return notes
 

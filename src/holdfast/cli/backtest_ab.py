@@ -43,7 +43,7 @@ def run_ab(options: Namespace, machine: Machine) -> int | None:
         if not options.yes:
             for line in _plan_lines(planned):
                 output.note(line)
-            if not agreed("Start it?"):
+            if not agreed("Start the experiment?"):
                 output.note("Nothing was started.")
                 return 1
     with progress_bar(show=not options.json, text="sessions", columns=("TimeRemainingColumn",)) as update:
@@ -108,7 +108,7 @@ def _plan_lines(planned: Plan) -> list[str]:
     cost = (
         f"about ${expected:,.2f} (${planned.session_usd:,.2f} a session, by {planned.basis})"
         if expected is not None
-        else "not known: set session_usd in the tasks"
+        else "unknown: set session_usd in the tasks"
     )
     given = [*(f"${name}" for name in experiment.env), *experiment.home_files]
     return [
@@ -117,9 +117,9 @@ def _plan_lines(planned: Plan) -> list[str]:
         f"Client: {client.title}, model {experiment.model}: {' '.join(_command(planned))}",
         f"It may {client.may}. Each session works in a copy of {output.place(experiment.repository)} at "
         f"{planned.commit[0][:12]} and a home of its own, which are removed afterwards.",
-        f"It gets: {', '.join(given) if given else 'no variable and no file of yours'}.",
+        f"It gets: {', '.join(given) if given else 'none of your variables or files'}.",
         *(f"  {task.name}: {_commands(task)}" for task in experiment.tasks),
-        f"Cost: {cost}; no pair of sessions is begun that may exceed ${experiment.budget_usd:,.2f}. "
+        f"Cost: {cost}; no pair of sessions starts if it could exceed ${experiment.budget_usd:,.2f}. "
         f"A session is stopped after {experiment.seconds:,} s, a check after {experiment.check_seconds:,} s.",
     ]
 
@@ -148,8 +148,8 @@ def _show(planned: Plan, ended: Ended, comparison: Comparison) -> None:
     output.note(f"Spent ${ended.spent:,.2f} of ${planned.experiment.budget_usd:,.2f}.")
     if ended.left_out:
         output.note(
-            f"{counted(ended.left_out, 'session')} left out: they might have exceeded the budget. Raise budget_usd and "
-            "run it again; what is done is kept."
+            f"{counted(ended.left_out, 'session')} skipped: they might have exceeded the budget. Raise budget_usd "
+            "and run it again; finished sessions are kept."
         )
 
 

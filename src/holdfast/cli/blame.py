@@ -133,5 +133,5 @@ def _summary(found: FileBlame) -> str:
     written = sum(origin.size for origin in known)
     sessions = len({origin.session for origin in known})
     if not known:
-        return f"No recorded session is known to have written {'this line' if total == 1 else 'these lines'}."
+        return f"No recorded session wrote {'this line' if total == 1 else 'these lines'}."
     return f"{written} of {counted(total, 'line')} from {counted(sessions, 'recorded session')}."

@@ -19,17 +19,17 @@ instruction files agents read, what is known of the repository, agents' own note
 looked. Agents do not see this."""
 EXAMPLES = """examples:
   holdfast context                             one line per source
-  holdfast context --source core/instructions  all of one of them
-  holdfast context --watch                     and a line for each change as it comes, until Ctrl-C"""
+  holdfast context --source core/instructions  one source in full
+  holdfast context --watch                     and a line for each change, until Ctrl+C"""
 
 
 OPTIONS = (
-    flag("--watch", "stay, and print changes as they happen"),
+    flag("--watch", "keep running and print changes as they happen"),
     option(
         "--source",
         default="",
         metavar="KEY",
-        help="everything from one source, such as core/git; not remembered as a look",
+        help="show one source in full, such as core/git; does not count as a look",
     ),
     flag("--no-save", "do not count this as a look: the next one shows the same changes"),
     flag("--json", "as JSON; with --watch a line for each change"),
@@ -42,7 +42,7 @@ def run(options: Namespace, machine: Machine) -> None:
     context = LiveContext(machine, machine.project(), save=save)
     if options.source and options.source not in context.registry.keys:
         names = ", ".join(context.registry.keys)
-        raise UsageError(f"no source {options.source!r}", fix=f"There are: {names}")
+        raise UsageError(f"no source {options.source!r}", fix=f"Sources: {names}")
     try:
         look = context.look()
         if options.json and not options.watch:
@@ -84,7 +84,7 @@ def _show(look: ContextLook, only: str) -> None:
 
 def _watch(context: LiveContext, machine: Machine, only: str, *, as_json: bool) -> None:
     if not as_json and output.on_terminal():
-        output.note("Watching; Ctrl-C ends it.")
+        output.note("Watching; press Ctrl+C to stop.")
     sys.stdout.flush()  # a pipe is buffered, and its reader waits for what is known so far
     began = machine.now().timestamp()
     for news in context.watch():
@@ -99,7 +99,7 @@ def _watch(context: LiveContext, machine: Machine, only: str, *, as_json: bool) 
 
 
 def _news(news: News) -> str:
-    problem = f"! {news.key}  {news.error or 'answers again'}"
+    problem = f"! {news.key}  {news.error or 'responds again'}"
     text = context_view.change_line(news.change) if news.change is not None else problem
     return f"{context_view.clock(news.at, '%H:%M:%S')} {text}"
 

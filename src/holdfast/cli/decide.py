@@ -13,10 +13,10 @@ from holdfast.terminal.output import counted, flat
 from holdfast.upkeep.one_decision import DecisionView, view_decision
 from holdfast.views import memory as views
 
-DESCRIPTION = """Keeps a decision with its reason, so that later sessions follow it. The same decision in other
-words is kept once; if it contradicts an earlier one, both stay and an open question asks which holds. Without TEXT,
-lists your decisions. ID may also be a decision from a session (holdfast log --decisions), or an id from before a
-decision was reworded."""
+DESCRIPTION = """Records a decision with its reason, so that later sessions follow it. The same decision in other
+words is stored once; if it contradicts an earlier one, both stay and an open question asks which one holds. Without
+TEXT, lists your decisions. ID may also be a decision from a session (holdfast log --decisions), or an id from before
+a decision was reworded."""
 EXAMPLES = """examples:
   holdfast note decision "Use pnpm, not npm" --because "the lock file is pnpm's"
   holdfast note decision list --json
@@ -27,9 +27,9 @@ EXAMPLES = """examples:
 """
 
 _JSON = flag("--json", "the decision as JSON", default=SUPPRESS)
-_ID = option("id", metavar="ID", help="the decision's id, or the beginning of it")
+_ID = option("id", metavar="ID", help="the decision's id, or a prefix of it")
 OPTIONS = (
-    flag("--list", "list your decisions (the default without a text)"),
+    flag("--list", "list your decisions (the default without TEXT)"),
     *limit("decisions, the newest", "default: all"),
     flag("--json", "the decision or decisions as JSON"),
 )
@@ -37,7 +37,7 @@ DEFAULT_VERB = "add"
 VERBS = {
     "list": Verb("list your decisions (the default)", of_verb(*OPTIONS)),
     "add": Verb(
-        "keep a decision (a text without a verb does the same)",
+        "record a decision (TEXT without a verb does the same)",
         (
             option("text", metavar="TEXT", help="the decision, in one sentence"),
             option("--because", metavar="WHY", help="the reason"),
@@ -61,16 +61,14 @@ VERBS = {
             _JSON,
         ),
     ),
-    "confirm": Verb("agree with what an agent decided or proposed", (_ID, _JSON)),
-    "retire": Verb("a decision no longer holds; no session brings it back", (_ID, _JSON)),
+    "confirm": Verb("confirm what an agent decided or proposed", (_ID, _JSON)),
+    "retire": Verb("mark a decision as no longer valid; no session brings it back", (_ID, _JSON)),
 }
 
 
 def run_add(options: Namespace, machine: Machine) -> None:
     if options.list:
-        raise UsageError(
-            "--list takes no decision", fix="holdfast note decision TEXT --because WHY keeps one"
-        )
+        raise UsageError("--list takes no TEXT", fix="holdfast note decision TEXT --because WHY records one")
     refuse_command_word(options.text, "decision")
     decided = app.decide(machine, options.text, options.because, options.by)
     value = {
@@ -85,12 +83,12 @@ def _show(decided: app.DecisionChange) -> None:
     decision = decided.decision
     why = f" (because {flat(decision.rationale)})" if decision.rationale else ""
     if decided.status == "merged":
-        status = f"already decided{views.origin(decision.by, decision.at, decision.session)}"
+        status = f"is already recorded{views.origin(decision.by, decision.at, decision.session)}"
     else:
         status = f"recorded{views.origin(decision.by, None, '')}"
     output.line(f"{decision.id} {status}: {flat(decision.text)}{why}")
     views.show_contradictions(
-        decided.contradictions, "Which no longer counts? holdfast note decision retire {id}."
+        decided.contradictions, "Is one of them no longer valid? holdfast note decision retire {id}."
     )
 
 
@@ -156,7 +154,7 @@ def run_confirm(options: Namespace, machine: Machine) -> None:
     output.answer(
         options,
         {**views.statement_as_json(agreed), "status": "confirmed"},
-        f"{agreed.id} confirmed, it counts as yours: {flat(agreed.text)}. holdfast undo takes that back.",
+        f"{agreed.id} confirmed, and now counts as your decision: {flat(agreed.text)}. holdfast undo takes that back.",
     )
 
 
@@ -173,7 +171,7 @@ def run(options: Namespace, machine: Machine) -> None:
     file = app.read_decisions(machine)
     output.warn_all(problem.message for problem in file.problems)
     decisions = newest(file.reference.decisions, options.limit, lambda decision: decision.at)
-    nothing = "No decisions yet. holdfast note decision TEXT --because WHY keeps one."
+    nothing = "No decisions yet. holdfast note decision TEXT --because WHY records one."
     output.answer(
         options,
         views.with_origins(machine, [views.decision_as_json(decision) for decision in decisions]),

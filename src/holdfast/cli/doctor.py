@@ -20,7 +20,7 @@ EXAMPLES = """examples:
 OPTIONS = (
     flag(
         "--fix",
-        "repair what can be repaired: links, rules, old formats, stamps ahead of the clock; try sessions again that "
+        "repair what can be repaired: links, rules, old formats, stamps ahead of the clock; retry sessions that "
         "could not be read; accept log entries changed by hand",
     ),
     flag("--dry-run", "with --fix: show what would be done"),

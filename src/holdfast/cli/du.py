@@ -12,14 +12,14 @@ from holdfast.terminal.output import Column, table_of
 from holdfast.upkeep.disk_use import MB, Room, plan_prune, rooms
 
 DESCRIPTION = """Shows what ~/.holdfast uses on disk, largest first: memory (what people read), versions (for undo),
-sessions (capture.db, edits.db), transcripts (copies you asked for), usage (for `holdfast cost`), hooks, derived
-(can be rebuilt), traces, backups, cache and leftovers."""
+sessions (capture.db, edits.db), transcripts (copies you asked for), usage (for `holdfast cost`), hooks, derived (can
+be rebuilt), traces, backups, cache and leftovers."""
 EXAMPLES = """examples:
   holdfast du          every project and kind
   holdfast du --json   the same in bytes"""
 
 OPTIONS = (flag("--json", "sizes in bytes as JSON"),)
-OVER = "the rest is memory, which is kept"
+OVER = "the rest is memory, which is never removed"
 
 
 def size_text(size: int) -> str:
@@ -55,7 +55,9 @@ def run(options: Namespace, machine: Machine) -> None:
     )
     if cap and total > cap:
         may_go = bool(plan_prune(machine))
-        output.line(f"This exceeds prune_cap_mb: {'holdfast prune shows what may go' if may_go else OVER}.")
+        output.line(
+            f"This exceeds prune_cap_mb: {'holdfast prune shows what can be removed' if may_go else OVER}."
+        )
 
 
 def _project(room: Room) -> str:

@@ -8,7 +8,7 @@ from holdfast.flows.portability import export
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, option
 
-DESCRIPTION = """Writes this project's memory into one archive (.tar.gz), readable by you alone: ledger, state, log,
+DESCRIPTION = """Writes this project's memory into one archive (.tar.gz), readable only by you: ledger, state, log,
 facts, questions, versions and records. holdfast restore reads it back in, here or on another machine. Keep it as
 private as the memory itself."""
 EXAMPLES = """examples:
@@ -26,7 +26,7 @@ OPTIONS = (
         "file",
         nargs="?",
         metavar="FILE",
-        help="where to (default: ~/.holdfast/exports/holdfast-<project>-<day>.tar.gz)",
+        help="where to write it (default: ~/.holdfast/exports/holdfast-<project>-<day>.tar.gz)",
     ),
     flag("--force", "overwrite an existing file"),
     flag("--dry-run", "show what would be written"),
@@ -40,12 +40,12 @@ def run(options: Namespace, machine: Machine) -> None:
 
         return run_section(options, machine)
     if options.yes:
-        raise UsageError("--yes belongs to --agents-md: an archive asks nothing", fix="holdfast export")
+        raise UsageError("--yes needs --agents-md: exporting an archive asks nothing", fix="holdfast export")
     done = export(
         machine, machine.project(), options.file, __version__, force=options.force, dry_run=options.dry_run
     )
     for name, reason in done.left_out:
-        output.warn(f"{name} is left out: {reason}.")
+        output.warn(f"{name} is not included: {reason}.")
     if options.json:
         left_out = {"left_out": [{"path": name, "reason": reason} for name, reason in done.left_out]}
         fields = ("path", "title", "files", "bytes", "size", "done")
@@ -55,7 +55,7 @@ def run(options: Namespace, machine: Machine) -> None:
         output.line(f"Would write {what}, to {output.place(done.path)}.")
     else:
         output.lines(
-            f"{output.place(done.path)}: {what}, packed to {amount(done.size)}.",
+            f"{output.place(done.path)}: {what}, compressed to {amount(done.size)}.",
             "holdfast restore FILE reads it back in, here or on another machine.",
         )
 

@@ -15,7 +15,7 @@ def run_section(options: Namespace, machine: Machine) -> None:
     value = {"path": str(planned.path), "lines": planned.lines, "diff": planned.diff()}
     if not planned.changes:
         done = (
-            f"{planned.path.name} already says all of it."
+            f"{planned.path.name} already contains all of it."
             if planned.before
             else "There is nothing to write yet."
         )
@@ -32,5 +32,5 @@ def run_section(options: Namespace, machine: Machine) -> None:
     output.answer(
         options,
         {**value, "done": True},
-        f"{planned.path.name}: {plural(planned.lines, 'line')} between the marks. Run it again to renew them.",
+        f"{planned.path.name}: {plural(planned.lines, 'line')} between the marks. Run it again to update them.",
     )

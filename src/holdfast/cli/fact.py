@@ -28,8 +28,8 @@ from holdfast.terminal.options import (
 from holdfast.terminal.output import flat
 from holdfast.views import memory as views
 
-DESCRIPTION = """Keeps and lists facts. Each needs evidence. The same fact in other words is kept once; a
-contradicting fact is kept too, and reported."""
+DESCRIPTION = """Adds and lists facts. Each needs evidence. The same fact in other words is stored once; a
+contradicting fact is stored too, and reported."""
 EXAMPLES = """examples:
   holdfast note fact add "The API listens on port 8080" --evidence "listening on :8080" --command "make ping"
   holdfast note fact list --category endpoint
@@ -53,8 +53,8 @@ def _seconds(text: str) -> float:
 
 _ONE = f"one of {', '.join(_CATEGORIES)}"
 _JSON = flag("--json", "the result as JSON", default=SUPPRESS)
-_ID = option("id", metavar="ID", help="the fact's id, or the beginning of it")
-_EVIDENCE = option("--evidence", metavar="TEXT", help="what showed it: the line that was printed")
+_ID = option("id", metavar="ID", help="the fact's id, or a prefix of it")
+_EVIDENCE = option("--evidence", metavar="TEXT", help="the line of output that shows it")
 
 
 def _category(about: str) -> Option:
@@ -63,20 +63,20 @@ def _category(about: str) -> Option:
 
 OPTIONS = (
     _category(f"only facts of this category: {', '.join(_CATEGORIES)}"),
-    flag("--all", "retired facts too"),
+    flag("--all", "include retired facts"),
     *limit("facts, the newest", "default: all"),
     flag("--json", "the result as JSON"),
 )
 DEFAULT_VERB = "add"
 VERBS = {
-    "list": Verb("the facts of this project (the default)", of_verb(*OPTIONS)),
-    "show": Verb("one fact with its evidence and what it was before", (_ID, _JSON)),
+    "list": Verb("list the facts of this project (the default)", of_verb(*OPTIONS)),
+    "show": Verb("show one fact with its evidence and history", (_ID, _JSON)),
     "add": Verb(
-        "keep a fact; needs evidence (a text without a verb does the same)",
+        "add a fact with its evidence (TEXT without a verb does the same)",
         (
             option("text", metavar="TEXT", help="the fact, in one sentence"),
             _EVIDENCE,
-            option("--command", default="", metavar="CMD", help="the command that showed it"),
+            option("--command", default="", metavar="CMD", help="the command that printed it"),
             _category(f"{_ONE} (default: guessed from the words)"),
             _JSON,
         ),
@@ -85,16 +85,16 @@ VERBS = {
         "replace a fact; the old one becomes its history",
         (
             _ID,
-            option("text", metavar="TEXT", help="what holds now"),
+            option("text", metavar="TEXT", help="the fact as it is now"),
             _EVIDENCE,
-            option("--command", metavar="CMD", help="the command that showed it (default: as before)"),
+            option("--command", metavar="CMD", help="the command that printed it (default: as before)"),
             _category(f"{_ONE} (default: as before)"),
             _JSON,
         ),
     ),
     "retire": Verb(
-        "a fact no longer holds; it stays, with the date",
-        (_ID, option("--because", metavar="TEXT", help="why it no longer holds"), _JSON),
+        "mark a fact as no longer true; it stays, with the date",
+        (_ID, option("--because", metavar="TEXT", help="why it is no longer true"), _JSON),
     ),
     "verify": Verb(
         "run the commands behind facts again, after asking, and compare",
@@ -122,7 +122,7 @@ def run(options: Namespace, machine: Machine) -> None:
     nothing = (
         "No current fact matches. holdfast note fact list --all includes retired ones."
         if facts
-        else "No facts yet. holdfast note fact add TEXT --evidence TEXT keeps one; holdfast import finds more."
+        else "No facts yet. holdfast note fact add TEXT --evidence TEXT adds one; holdfast import finds more."
     )
     output.answer(
         options,
@@ -167,7 +167,9 @@ def run_verify(options: Namespace, machine: Machine) -> int:
     if options.json:
         output.show_json([_verdict_as_json(verdict) for verdict in verdicts])
     elif not facts:
-        output.line("No fact has a command to run. holdfast note fact add --command keeps one with its fact.")
+        output.line(
+            "No fact has a command to run. holdfast note fact add --command stores a command with its fact."
+        )
     fine = ("holds",) if options.ids else ("holds", "not named", "incomplete")
     return 0 if all(verdict.status in fine for verdict in verdicts) else 1
 
@@ -196,8 +198,8 @@ def _show(result: app.FactChange) -> None:
     text = flat(fact.text)
     status = {
         "added": f"added to {fact.category}: {text}",
-        "merged": f"says that already; marked as verified today: {text}",
-        "revived": f"was retired and holds again: {text}",
+        "merged": f"is already recorded; marked as verified today: {text}",
+        "revived": f"was retired and is now current again: {text}",
         "changed": f"now: {text}",
         "unchanged": f"has been retired since {views.date(kept.retired_at)}.",
         "retired": f"retired: {text}. It stays in reference.md with the date.",
@@ -207,7 +209,7 @@ def _show(result: app.FactChange) -> None:
         output.line(f"Before ({kept.was[0].id}): {flat(kept.was[0].text)}")
     views.show_contradictions(
         result.contradictions,
-        "Which no longer holds? holdfast note fact change {id} TEXT --evidence TEXT, or note fact retire {id}.",
+        "Is one of them no longer true? holdfast note fact change {id} TEXT --evidence TEXT, or note fact retire {id}.",
     )
 
 
@@ -221,7 +223,7 @@ def _verified(machine: Machine, fact: Fact, options: Namespace) -> app.FactCheck
     else:
         if sys.stdin.isatty():
             sys.stderr.write(f"{fact.id}  {visible(flat(fact.text))}\n  $ {command}\n")
-        fix = f"Say --yes to run {flat(fact.command)!r} and the like without being asked"
+        fix = f"Add --yes to run {flat(fact.command)!r} and similar commands without being asked"
         if not agreed("Run this here?", fix):
             return app.FactCheck(fact, "declined")
     return app.verify(machine, fact, options.timeout)
@@ -231,10 +233,10 @@ def _show_verdict(verdict: app.FactCheck) -> None:
     fact = verdict.fact
     before = flat(fact.evidence)
     status = {
-        "holds": "holds, verified today",
-        "changed": f"no longer shows: {before}",
-        "failed": f"the command failed with exit code {verdict.exit_code}; it showed before: {before}",
-        "timeout": "the command took too long and was stopped; --timeout allows more",
+        "holds": "still true, verified today",
+        "changed": f"its command no longer prints: {before}",
+        "failed": f"the command failed with exit code {verdict.exit_code}; it printed before: {before}",
+        "timeout": "the command took too long and was stopped; --timeout allows more time",
         "declined": "not run",
         "no command": "has no command to run; check it yourself and add it again with new evidence",
         "incomplete": "its command is incomplete (redacted or cut), so it cannot be run",
@@ -243,7 +245,7 @@ def _show_verdict(verdict: app.FactCheck) -> None:
     output.line(f"{fact.id}  {flat(fact.text)}: {status[verdict.status]}")
     output.lines(*(f"    instead: {line}" for line in verdict.lines))
     if verdict.status == "changed":
-        output.line(f"    If that is true now: holdfast note fact change {fact.id} TEXT --evidence TEXT")
+        output.line(f"    If this is now true: holdfast note fact change {fact.id} TEXT --evidence TEXT")
 
 
 def _verdict_as_json(verdict: app.FactCheck) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, option
 
 READS = ("resume", "ledger", "lessons", "why")
-DESCRIPTION = f"""Runs one of {", ".join(READS)} and prints its output as notes for an agent, between marks that
-holdfast leaves out when it reads the session. The plugins' slash commands call it."""
+DESCRIPTION = f"""Runs one of {", ".join(READS)} and prints its output as notes for an agent, between markers that
+holdfast skips when it reads the session. The plugins' slash commands call it."""
 EXAMPLES = """examples:
   holdfast fenced resume
   holdfast fenced ledger -n 5

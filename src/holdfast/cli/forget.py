@@ -20,21 +20,21 @@ EXAMPLES = """examples:
   holdfast forget --session 847ff7d2            one session; a tombstone stays in ledger and log
   holdfast forget --fact F-k3f9ab               a fact, or a decision D-…, question Q-…, finding N-…, to-do T-…
   holdfast forget --text "Project Zanzibar"     these words, wherever they are, in any case
-  holdfast forget --text Zanzibar --dry-run     only show what would go
+  holdfast forget --text Zanzibar --dry-run     only show what would be removed
 """
 
 
 _SOME: dict[str, Any] = {"action": "extend", "nargs": "+", "default": []}
 OPTIONS = (
-    option("--session", **_SOME, metavar="ID", help="sessions, by id or the beginning of it"),
+    option("--session", **_SOME, metavar="ID", help="sessions, by id or a prefix of it"),
     option("--fact", **_SOME, metavar="ID", help="anything with an id: F-, D-, Q-, N-, X-, T-, L-…"),
     option(
         "--text",
         **_SOME,
         metavar="TEXT",
-        help="words in a row, ignoring case and spacing (4 characters or more)",
+        help="consecutive words, ignoring case and spacing (4 characters or more)",
     ),
-    flag("--dry-run", "only show what would go"),
+    flag("--dry-run", "only show what would be removed"),
     flag("--yes", "do not ask"),
     flag("--json", "what was removed, and where it still is, as JSON"),
 )
@@ -66,9 +66,7 @@ def _show(report: app.ForgetReport, *, dry_run: bool) -> None:
     if not dry_run:
         wanted = report.wanted
         texts = [output.plural(len(wanted.texts), "text")] if wanted.texts else []
-        output.line(
-            f"Blocked from being imported again: {', '.join([*wanted.sessions, *wanted.ids, *texts])}."
-        )
+        output.line(f"Will not be imported again: {', '.join([*wanted.sessions, *wanted.ids, *texts])}.")
 
 
 def _as_json(report: app.ForgetReport, *, dry_run: bool) -> dict[str, Any]:
@@ -104,4 +102,4 @@ def _show_remaining_copies(report: app.ForgetReport) -> None:
         )
     for copy in report.elsewhere:
         output.line(f"Not changed, but contains it: {place(copy.path)} ({copy.what})")
-    output.line(f"Out of reach; check yourself: {'; '.join(report.beyond)}.")
+    output.line(f"Not checked; look there yourself: {'; '.join(report.beyond)}.")

@@ -17,16 +17,16 @@ from holdfast.terminal import output
 from holdfast.terminal.consent import agreed, terminal
 from holdfast.terminal.options import Machine, Namespace, flag, option
 
-DESCRIPTION = """Records what is next on this branch, one step per line. The next session sees it first. A new
-handoff replaces the last one on its branch; without TEXT, shows the current one. --to AGENT hands the running or
-latest session over to another agent and starts it: the request, remaining steps, failures, decisions and the diff."""
+DESCRIPTION = """Records what is next on this branch, one step per line. The next session sees it first. A new handoff
+replaces the last one on its branch; without TEXT, shows the current one. --to AGENT hands the running or latest
+session over to another agent and starts it: the request, remaining steps, failures, decisions and the diff."""
 EXAMPLES = """examples:
   holdfast handoff "Migrate the tests to the new client, then delete http_old.py"
   holdfast handoff - < notes.txt
-  holdfast handoff --to codex         after a rate limit: continue in Codex
-  holdfast handoff --to codex --print  only print the text
-  holdfast handoff --clear            the handoff is done
-  holdfast undo current.md            the last change was a mistake"""
+  holdfast handoff --to codex           after a rate limit: continue in Codex
+  holdfast handoff --to codex --print   only print the text
+  holdfast handoff --clear              the handoff is done
+  holdfast undo current.md              the last change was a mistake"""
 MOST_READ = 100_000
 
 
@@ -34,16 +34,18 @@ OPTIONS = (
     option("text", nargs="?", metavar="TEXT", help="what is next; - reads standard input"),
     option("--branch", metavar="NAME", help="default: the branch that is checked out"),
     flag("--everywhere", "for every branch"),
-    option("--by", choices=["user", "agent"], help="who says it (default: agent inside an agent, else user)"),
+    option(
+        "--by", choices=["user", "agent"], help="who wrote it (default: agent inside an agent, else user)"
+    ),
     flag("--add", "keep the earlier handoff as well"),
     flag("--clear", "remove the handoff of this branch"),
     option("--to", metavar="AGENT", help=f"continue in another agent: {', '.join(STARTS)}"),
     option(
-        "--session", metavar="ID", default="", help="with --to: this session (default: the one active last)"
+        "--session", metavar="ID", default="", help="with --to: hand over this session (default: the latest)"
     ),
     flag("--print", "with --to: only print the text"),
     flag("--yes", "with --to: do not ask"),
-    flag("--json", "what stands now, or the text and the command, as JSON"),
+    flag("--json", "the current handoff, or with --to the text and the command, as JSON"),
 )
 
 
@@ -94,14 +96,16 @@ def _hand_to(options: Namespace, machine: Machine, project: Project) -> None:
         value = {"session": found.record.session, "from": found.record.agent, "to": agent, "text": text}
         output.show_json({**value, "tokens": count_tokens(text), "command": words})
         return
-    output.note(f"From {found.title} to {start.title}: {count_tokens(text)} tokens. --print shows them.")
+    output.note(f"From {found.title} to {start.title}: {count_tokens(text)} tokens. Use --print to see them.")
     if found.others:
-        output.note(f"Also active recently: {', '.join(found.others)}; --session ID takes one of them.")
+        output.note(
+            f"Also active recently: {', '.join(found.others)}; use --session ID to choose one of them."
+        )
     if not terminal():
         output.write(f"{text}\n")
-        output.note(f"No terminal to start {start.title} in: paste this there.")
+        output.note(f"No terminal to start {start.title} in. Paste the text there.")
         return
-    if options.yes or agreed(f"Start {start.title} here with them?"):
+    if options.yes or agreed(f"Start {start.title} here?"):
         sys.stdout.flush()
         os.chdir(project.root)
         os.execv(words[0], words)

@@ -11,13 +11,14 @@ from holdfast.terminal.output import Column, plural, table_of
 from holdfast.views.ledger import day
 
 SHOWN = 20
-DESCRIPTION = """Shows the versions of current.md, style.md, reference.md and open-questions.md, the last 50 of
-each. Without FILE, lists the files. With FILE, lists its changes, newest first, including your own edits."""
+_CALLED_TODAY = {"decide": "note decision", "fact": "note fact", "answer": "note answer"}
+DESCRIPTION = """Shows the versions of current.md, style.md, reference.md and open-questions.md, the last 50 of each.
+Without FILE, lists the files. With FILE, lists its changes, newest first, including your own edits."""
 EXAMPLES = """examples:
   holdfast history                       the files that keep versions
   holdfast history current.md            what changed it, and when
   holdfast history current.md --diff 12  what change 12 did to it
-  holdfast undo current.md --to 12       bring back what it held after change 12
+  holdfast undo current.md --to 12       restore it as it was after change 12
 """
 
 
@@ -82,7 +83,9 @@ def _as_json(change: FileChange) -> dict[str, object]:
 
 
 def why(reason: str) -> str:
-    return reason or "holdfast"
+    """What changed a file, as its command is called today. Reasons are stored under the names of before 1.0."""
+    first_word, _, rest = reason.partition(" ")
+    return f"{_CALLED_TODAY.get(first_word, first_word)} {rest}".strip() or "holdfast"
 
 
 def lines(added: int | None, removed: int | None) -> str:

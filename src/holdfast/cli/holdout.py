@@ -17,8 +17,8 @@ from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import counted
 
 DESCRIPTION = """Measures what memory is worth in your own work: a random share of new sessions gets nothing from
-memory, and `holdfast ledger roi` compares them with the others. Held-out sessions are still recorded, and agents
-may still ask (search, recall, MCP). `holdfast why` shows whether a session is held out."""
+memory, and `holdfast ledger roi` compares them with the others. Held-out sessions are still recorded, and agents may
+still ask (search, recall, MCP). `holdfast why` shows whether a session is held out."""
 EXAMPLES = """examples:
   holdfast holdout 20%        one new session in five gets nothing; asks first
   holdfast holdout            the current setting, and how many sessions were drawn
@@ -26,7 +26,7 @@ EXAMPLES = """examples:
 """
 
 _SHARE = re.compile(r"(\d{1,3}(?:\.\d{1,4})?)\s*%", re.ASCII)
-_FIX = f"Write a share from {LEAST_HELD:.0%} to {MOST_HELD:.0%}, for instance 20%, or off, or status"
+_FIX = f"Use a share from {LEAST_HELD:.0%} to {MOST_HELD:.0%} such as 20%, or off, or status"
 
 OPTIONS = (
     option("wanted", nargs="?", default="status", metavar="SHARE", help="20%%, off, or status (the default)"),
@@ -55,7 +55,7 @@ def _share(text: str) -> float:
     match = _SHARE.fullmatch(text.strip())
     share = float(match[1]) / 100 if match else 0.0
     if not LEAST_HELD <= share <= MOST_HELD:
-        raise UsageError(f"{text!r} is not a share of sessions", fix=_FIX)
+        raise UsageError(f"{text!r} is not a valid share", fix=_FIX)
     return share
 
 
@@ -68,7 +68,7 @@ def _consents(project: Project, share: float) -> bool:
     )
     return agreed(
         f"{100 * share:.4g}% of new sessions of this project, drawn at random, will get nothing from memory: not at "
-        "their start, not with prompts, files or commands. They are captured as always. Nobody can choose which ones."
+        "their start, not with prompts, files or commands. They are recorded as usual. Nobody chooses which ones."
         f"{planned}\nStart the holdout?",
         fix="Add --yes to go ahead",
     )

@@ -16,9 +16,9 @@ from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import counted, place
 from holdfast.terminal.progress import progress_bar
 
-DESCRIPTION = """Reads the sessions that agents recorded and writes one ledger row for each. Without PATH, finds
-this project's sessions in the agents' own folders; with PATH, reads those files and folders, wherever they were
-recorded. Importing again reads only what is new."""
+DESCRIPTION = """Reads the sessions that agents recorded and writes one ledger row for each. Without PATH, finds this
+project's sessions in the agents' own folders; with PATH, reads those files and folders, wherever they were recorded.
+Importing again reads only what is new."""
 EXAMPLES = """examples:
   holdfast import                               this project's sessions, of every agent
   holdfast import --agent codex                 only Codex's
@@ -49,20 +49,14 @@ def run(options: Namespace, machine: Machine) -> None:
         from holdfast.cli import import_memories
 
         if options.all or options.paths or options.agent or options.from_kept:
-            raise UsageError(
-                "--memories cannot be combined with other options", fix="holdfast import --memories"
-            )
+            raise UsageError("--memories cannot be used with other options", fix="holdfast import --memories")
         return import_memories.run_memories(options, machine)
     if options.yes:
-        raise UsageError(
-            "--yes belongs to --memories: importing sessions asks nothing", fix="holdfast import"
-        )
+        raise UsageError("--yes needs --memories: importing sessions asks nothing", fix="holdfast import")
     if options.all and options.paths:
-        raise UsageError("--all takes no PATH", fix="Name files, or say --all")
+        raise UsageError("--all takes no PATH", fix="Use either PATH or --all")
     if options.from_kept and (options.all or options.paths or options.agent):
-        raise UsageError(
-            "--from-kept cannot be combined with other options", fix="holdfast import --from-kept"
-        )
+        raise UsageError("--from-kept cannot be used with other options", fix="holdfast import --from-kept")
     project = machine.project()
     with import_progress(show=not (options.quiet or options.json)) as progress:
         if options.all:
@@ -86,7 +80,7 @@ def run(options: Namespace, machine: Machine) -> None:
         counts = ", ".join(f"{agent} {count}" for agent, count in everything.agents.items() if count)
         output.line(f"Found: {counts or 'no agent has recorded anything'}.")
         for cwd, count in everything.homeless.items():
-            output.line(f"  {place(cwd)}: {count} left out, the directory is gone")
+            output.line(f"  {place(cwd)}: {count} skipped, the directory is gone")
     elif report.sessions:
         output.lines(
             f"Rows are in {place(project.window / 'ledger.md')}. See them with: holdfast ledger",
@@ -117,7 +111,7 @@ def _show(report: ImportReport) -> None:
         f"{report.updated} updated, {report.unchanged} unchanged ({_size(report.bytes)} read)."
     )
     if report.forgotten:
-        output.line(f"Left out because you forgot them: {report.forgotten}.")
+        output.line(f"Skipped because you removed them with holdfast forget: {report.forgotten}.")
     output.warn_all(
         (f"{warning.path}:{warning.line}: " if warning.line else f"{warning.path}: ") + warning.message
         for warning in report.warnings[:MOST_WARNINGS]

@@ -20,7 +20,7 @@ def run_memories(options: Namespace, machine: Machine) -> None:
         return output.answer(
             options,
             {"found": [], "kept": [], "problems": []},
-            "No other memory says anything new about this project.",
+            "Nothing new about this project in other memories.",
         )
     require_person(machine)
     kept: list[ForeignLine] = []
@@ -30,7 +30,8 @@ def run_memories(options: Namespace, machine: Machine) -> None:
         if not options.json:
             _show_source(source, lines)
         wanted = options.yes or agreed(
-            f"Keep {'it' if len(lines) == 1 else 'these'}?", "Say --yes to keep all, --json to only look"
+            f"Keep {'it' if len(lines) == 1 else 'these'}?",
+            "Add --yes to import all of it, or --json to only see it",
         )
         (kept if wanted else declined).extend(lines)
     problems = keep_lines(machine, project, kept) if kept else []
@@ -39,10 +40,10 @@ def run_memories(options: Namespace, machine: Machine) -> None:
     if options.json:
         return _show_json(found, kept, problems)
     output.warn_all(problems)
-    output.line(f"{plural(len(kept), 'line')} kept as decisions of yours, each with its source.")
+    output.line(f"{plural(len(kept), 'line')} imported as your decisions, each with its source.")
     if kept:
         output.note(
-            "Agents that read a source themselves do not see its lines twice. holdfast undo takes the last one back."
+            "Agents that read a source themselves do not see its lines twice. holdfast undo removes the last one."
         )
 
 
@@ -52,7 +53,7 @@ def _show_source(source: str, lines: list[ForeignLine]) -> None:
     for line in lines:
         output.item(flat(line.text))
     output.aside(
-        f"{readers} read it already and do not see it twice" if readers else "no host reads it itself", 2
+        f"{readers} read it already and do not see it twice" if readers else "no agent reads it itself", 2
     )
 
 

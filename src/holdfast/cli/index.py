@@ -8,15 +8,15 @@ from holdfast.briefing.index import Indexed, update_index
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag
 
-DESCRIPTION = """Updates the search index of this project. Searching does this by itself. --rebuild deletes the
-index and makes it again."""
+DESCRIPTION = """Updates the search index of this project. Searching does this automatically. --rebuild deletes the
+index and builds it again."""
 EXAMPLES = """examples:
   holdfast index
   holdfast index --rebuild
 """
 
 OPTIONS = (
-    flag("--rebuild", "delete it and make it again"),
+    flag("--rebuild", "delete it and build it again"),
     flag("--json", "what was done, as JSON"),
 )
 

@@ -34,10 +34,9 @@ from holdfast.upkeep.set_up import SetUp, begin
 from holdfast.views.memory import date
 
 DESCRIPTION = """Sets this project up: imports the sessions your agents recorded, scans the repository, connects the
-agents on this machine (hooks and tools in their own configuration) and shows what the next session will see. It
-shows first which files change. Running it again does only what is missing. holdfast agents uninstall --all restores
-those files, byte for byte. A folder without git is taken as it is; your home folder and what is above it are
-refused."""
+agents on this machine (hooks and tools in their own configuration) and shows what the next session will see. It first
+shows which files will change. Running it again only does what is missing. holdfast agents uninstall --all restores
+those files, byte for byte. A folder without git is accepted; your home folder and its parents are refused."""
 EXAMPLES = """examples:
   holdfast init                            show everything, ask once, then do it
   holdfast init --yes                      the same without a question
@@ -62,7 +61,7 @@ class Done(Struct, frozen=True, kw_only=True):
     known: SetUp
     plans: list[Plan]
     knows: list[Highlight]
-    before: list[str]  # agents that were wired already, where this time none was asked for
+    before: list[str]  # agents that were connected already, where this time none was asked for
 
 
 OPTIONS = (
@@ -82,11 +81,11 @@ OPTIONS = (
         group="whose",
     ),
     flag("--new", "in a copy: start a separate memory", group="whose"),
-    option("--scope", choices=SCOPES, default="user", help="whose configuration (default: user)"),
+    option("--scope", choices=SCOPES, default="user", help="which configuration to change (default: user)"),
     flag("--no-import", "do not import sessions"),
     flag("--no-scan", "do not scan the repository"),
     flag("--no-wire", "do not change the agents' configuration"),
-    flag("--no-backtest", "do not run the backtest, which runs if it takes only seconds"),
+    flag("--no-backtest", "do not run the backtest (it runs only if it takes seconds)"),
     flag("--no-mcp", "hooks only, no tools"),
     flag("--diff", "show all changes to the agents' files"),
     flag("--yes", "do not ask"),
@@ -105,7 +104,7 @@ def run(options: Namespace, machine: Machine) -> int:
     elif options.new:
         separated = separate(machine, dry_run=options.dry_run)
         if options.dry_run:
-            output.answer(options, {"done": False}, f"Would start the memory {separated.memory.name}.")
+            output.answer(options, {"done": False}, f"Would create the memory {separated.memory.name}.")
             return 0
     project = machine.project()
     plans, problems = _plans(options, machine, project)
@@ -153,19 +152,21 @@ def _check_place(machine: Machine) -> None:
 def _settles(options: Namespace, machine: Machine, plan: Joining) -> bool:
     """Shows the memory that this folder is to share, and joins it if the person agrees."""
     if machine.inside_agent:
-        fix = "Run it in a terminal of your own"
+        fix = "Run it yourself in a terminal"
         raise UsageError("an agent cannot join a memory: a person must decide", fix=fix)
     memory = plan.memory
     if options.dry_run and options.json:
         output.show_json({"done": False, "joined": memory})
     if not options.json:
-        used = f"last used {date(memory.last_used)}" if memory.last_used else "no session yet"
+        used = f"last used {date(memory.last_used)}" if memory.last_used else "no sessions yet"
         output.heading(f"{place(plan.root)} will share a memory:")
         _row("memory", memory.id)
         for number, folder in enumerate(memory.folders):
             _row("" if number else "folder", f"{place(folder)}{'' if os.path.isdir(folder) else ' (gone)'}")
         _row("holds", f"{counted(memory.sessions, 'session')}, {amount(memory.bytes)}; {used}")
-        output.line("What agents do here will be kept there, and agents here will see what is known there.")
+        output.line(
+            "What agents do here will be recorded there, and agents here will see what is known there."
+        )
     if options.dry_run:
         return False
     if not (options.yes or options.json) and not agreed("Share it?", "Add --yes to go ahead"):
@@ -179,7 +180,7 @@ def _plans(options: Namespace, machine: Machine, project: Project) -> tuple[list
     """The agents to set up, and those that had to be skipped."""
     if options.no_wire:
         if options.agents:
-            raise UsageError("--agents and --no-wire cannot be combined", fix="Leave one of them out")
+            raise UsageError("--agents and --no-wire cannot be used together", fix="Leave one of them out")
         return [], []
     chosen = [name.strip() for names in options.agents for name in names.split(",") if name.strip()]
     agents = dict.fromkeys(chosen) if options.agents else agents_here(machine, project)
@@ -245,13 +246,19 @@ def _show(done: Done, project: Project, proof: str) -> None:
     output.heading(f"{project.name} is set up.")
     agents = ", ".join(f"{name} {count}" for name, count in status.agents.items())
     new = _news(imported, done.took_s) if imported is not None else ""
-    _row("sessions", f"{status.sessions}{new}: {agents}" if status.sessions else "none recorded here yet")
+    _row(
+        "sessions",
+        f"{status.sessions}{new}: {agents}" if status.sessions else "no sessions recorded here yet",
+    )
     if imported is not None and imported.warnings:
         _row("", f"{counted(len(imported.warnings), 'line')} could not be read: holdfast import lists them")
     _row("known", _summed(status))
     wired = ", ".join(host_for(plan.agent).title for plan in done.plans)
     before = ", ".join(host_for(agent).title for agent in done.before)
-    _row("wired", wired or (f"as before: {before}" if before else "no agent (holdfast agents install AGENT)"))
+    _row(
+        "connected",
+        wired or (f"as before: {before}" if before else "no agent (holdfast agents install AGENT)"),
+    )
     for plan in done.plans:
         for need in plan.needs:
             title = host_for(plan.agent).title
@@ -279,7 +286,7 @@ def _show(done: Done, project: Project, proof: str) -> None:
     for number, step in enumerate(_steps(done, proof)):
         _row("next" if not number else "", step)
     if program := not_on_path():
-        _row("program", f"holdfast is not on your PATH: call it as {program}")
+        _row("program", f"holdfast is not on your PATH: run it as {program}")
     _row("undo", "holdfast agents uninstall --all (hooks and tools; --purge: the memory too)")
 
 
@@ -337,14 +344,14 @@ def _steps(done: Done, proof: str) -> list[str]:
     if done.plans or done.before:
         steps.append("start an agent and work as usual; holdfast why shows what it saw")
     if done.known.proposed:
-        steps.append("holdfast lessons review: go through the proposed lessons, one key each")
+        steps.append("holdfast lessons review: review the proposed lessons one by one")
     if done.known.sessions > 1 and not proof:
         steps.append("holdfast backtest: what memory would have shown these sessions, and what they needed")
     if done.known.sessions:
         steps.append("holdfast ledger: what each session cost and how it ended")
     if done.known.sessions:
         steps.append(
-            "holdfast note write: your own agent can write notes too; off unless you ask, uses its quota"
+            "holdfast note write: your own agent can take notes too (off by default; uses its quota)"
         )
     return steps or ["holdfast demo shows what you would get"]
 

@@ -15,8 +15,8 @@ from holdfast.terminal.options import Machine, Namespace, flag, option
 
 DESCRIPTION = """Connects agents: adds holdfast's hooks and tools to an agent's own configuration and enables memory
 for this project. Without AGENT, connects every agent found on this machine. Shows the change first and keeps
-everything else in the file; holdfast agents uninstall restores it, byte for byte. Memory in other projects starts
-when you run this there."""
+everything else in the file; holdfast agents uninstall restores it, byte for byte. To use memory in another project,
+run it there."""
 EXAMPLES = """examples:
   holdfast agents install                               every agent found here
   holdfast agents install claude-code codex             these two
@@ -31,7 +31,7 @@ _STYLES = {"+": "green", "-": "red", "~": "yellow"}
 
 OPTIONS = (
     option("agents", nargs="*", metavar="AGENT", help=f"any of: {', '.join(HOSTS)}"),
-    option("--scope", choices=SCOPES, default="user", help="whose configuration (default: user)"),
+    option("--scope", choices=SCOPES, default="user", help="which configuration to change (default: user)"),
     flag("--no-mcp", "hooks only, no tools"),
     flag("--status-line", "also set a status line in Claude Code, if there is none"),
     flag(
@@ -51,12 +51,15 @@ def run(options: Namespace, machine: Machine) -> int:
     if not agents:
         raise UsageError("no agent found on this machine", fix=f"Name one: {', '.join(HOSTS)}")
     if options.status_line and "claude-code" not in agents:
-        raise UsageError("only Claude Code has a status line", fix="Name claude-code, or leave it out")
+        raise UsageError("only Claude Code has a status line", fix="Add claude-code, or remove --status-line")
     if options.commands and options.scope == "project":
-        raise UsageError("--commands is for you, not for a repository", fix="Leave out --scope project")
+        raise UsageError(
+            "--commands applies to your own configuration, not to a repository",
+            fix="Leave out --scope project",
+        )
     if options.commands and not any(takes_commands(machine, project, agent) for agent in agents):
         raise UsageError(
-            "these agents do not support such commands",
+            "these agents do not support custom commands",
             fix="holdfast agents plugin AGENT adds them as skills",
         )
     plan_for = partial(
@@ -93,7 +96,7 @@ def run(options: Namespace, machine: Machine) -> int:
 def tell(plans: Sequence[Plan], name: str) -> None:
     """What was done, and what is left for the person to do."""
     for plan in plans:
-        state = "installed" if plan.is_change else "already installed"
+        state = "connected" if plan.is_change else "already connected"
         output.lines(f"{host_for(plan.agent).title}: {state}.", *(f"  {need}" for need in plan.needs))
     output.lines(
         f"{name} is enabled on this machine.",
@@ -128,7 +131,7 @@ def show_all(plans: Sequence[Plan], *, full: bool = False) -> None:
         for outline_line in change.outline():
             output.wrapped(outline_line, indent=2, style=_STYLES.get(outline_line[:1], ""))
     output.line(
-        "+ added, - removed, ~ changed; --diff shows every line. Everything else in these files stays."
+        "+ added, - removed, ~ changed; --diff shows every line. Everything else in these files is kept."
     )
 
 

@@ -13,11 +13,11 @@ from holdfast.terminal import output
 from holdfast.terminal.consent import agreed, require_person, terminal
 from holdfast.terminal.options import Machine, Namespace, Verb, flag, option
 
-DESCRIPTION = """Shows your key, and takes it to your other machines. The first sync makes it, and it stays on this
-machine unless you export it. Anyone who has it can read your synced memory and write in your name."""
+DESCRIPTION = """Shows your key, and exports it for your other machines. The first sync creates it, and it stays on
+this machine unless you export it. Anyone who has it can read your synced memory and write in your name."""
 EXAMPLES = """examples:
   holdfast keys                          your name and your key's fingerprint
-  holdfast keys export me.key            the key in a file, sealed with a passphrase
+  holdfast keys export me.key            the key in a file, encrypted with a passphrase
   holdfast keys restore me.key           on the other machine
   holdfast keys rotate                   a new key from now on
   holdfast keys revoke                   after it was stolen: refuse what it signs from now on
@@ -29,19 +29,19 @@ _JSON = flag("--json", "key fingerprint and name as JSON")
 VERBS = {
     "show": Verb("your name and your key's fingerprint", (_JSON,)),
     "export": Verb(
-        "write the key to a file, sealed with a passphrase",
-        (option("file", metavar="FILE", help="where to"), _JSON),
+        "write the key to a file, encrypted with a passphrase",
+        (option("file", metavar="FILE", help="the file to write"), _JSON),
     ),
     "restore": Verb(
         "use the key of another machine here",
         (
-            option("file", metavar="FILE", help="what export wrote"),
+            option("file", metavar="FILE", help="the file that export wrote"),
             flag("--replace", "use it instead of the key that is here"),
             _JSON,
         ),
     ),
-    "rotate": Verb("make a new key; the old one still reads what it wrote", (_YES, _JSON)),
-    "revoke": Verb("make a new key, and refuse what the old one signs from now on", (_YES, _JSON)),
+    "rotate": Verb("create a new key; the old one can still read what it wrote", (_YES, _JSON)),
+    "revoke": Verb("create a new key, and refuse what the old one signs from now on", (_YES, _JSON)),
     "name": Verb("the name that others see", (option("name", metavar="NAME", help="your name"), _JSON)),
 }
 OPTIONS = (flag("--json", "key fingerprint and name as JSON"),)
@@ -50,7 +50,7 @@ OPTIONS = (flag("--json", "key fingerprint and name as JSON"),)
 def run(options: Namespace, machine: Machine) -> None:
     keys = Keys(machine)
     if not keys.exists:
-        output.answer(options, {"author": None}, "No key yet. The first sync makes one.")
+        output.answer(options, {"author": None}, "No key yet. The first sync creates one.")
         return
     _show(options, keys, f"{keys.name}, key {fingerprint(keys.author)}")
 
@@ -73,7 +73,7 @@ def run_export(options: Namespace, machine: Machine) -> None:
     require_person(machine)
     path = machine.cwd / Path(options.file).expanduser()
     if path.exists():
-        raise StoreError("the file already exists", where=str(path), fix="Name another one")
+        raise StoreError("the file already exists", where=str(path), fix="Choose another name")
     keys = Keys(machine)
     data = keys.export(_passphrase(machine, again=True))
     with files.explained(path, "write"), files.open_new(path, 0o600) as file:
@@ -91,7 +91,7 @@ def run_restore(options: Namespace, machine: Machine) -> None:
     path = machine.cwd / Path(options.file).expanduser()
     data = files.read(path)
     if data is None:
-        raise NotFound("there is no such file", where=str(path), fix="holdfast keys export FILE writes one")
+        raise NotFound("there is no such file", where=str(path), fix="holdfast keys export FILE creates one")
     keys = Keys(machine)
     author = keys.restore(data, _passphrase(machine), str(path), instead=options.replace)
     service.keys_changed(machine)
@@ -110,19 +110,17 @@ def run_revoke(options: Namespace, machine: Machine) -> int | None:
 
 def _renew(options: Namespace, machine: Machine, *, revoke: bool) -> int | None:
     require_person(machine)
-    question = (
-        "Make a new key? You must then export it to your other machines, and ask your teams to invite it."
-    )
+    question = "Create a new key? You must then export it to your other machines, and be invited to your teams again."
     if not options.yes and not agreed(question, fix="Add --yes to go ahead"):
         output.line("Nothing was changed.")
         return 1
     keys = Keys(machine)
     keys.rotate(revoke=revoke)
-    said = f"Your key is {fingerprint(keys.author)} now. The old one still reads what it wrote."
+    said = f"Your key is {fingerprint(keys.author)} now. The old one can still read what it wrote."
     if revoke:
         said += (
-            " Nothing more that it signed is accepted here. Bring the new key to your other machines: they sign what "
-            "they have again with it. An owner of each team removes the old one: holdfast team remove."
+            " Nothing else that it signed is accepted here. Take the new key to your other machines: they sign their "
+            "entries again with it. An owner of each team removes the old key: holdfast team remove."
         )
     service.keys_changed(machine)
     _show(options, keys, said)
@@ -141,6 +139,6 @@ def _passphrase(machine: Machine, *, again: bool = False) -> str:
     if not terminal():
         raise UsageError("no terminal: cannot ask for the passphrase", fix=f"Set {_ENV}")
     first = getpass.getpass("Passphrase: ")
-    if again and getpass.getpass("Once more: ") != first:
+    if again and getpass.getpass("Repeat it: ") != first:
         raise UsageError("the passphrases differ", fix="Try again")
     return first

@@ -19,9 +19,9 @@ from holdfast.views.memory import iso
 if TYPE_CHECKING:
     from holdfast.knowledge.scan import Progress
 
-DESCRIPTION = """Shows how things are done in this repository: package manager, commands, tools, naming, tests,
-style, commits, libraries, structure, hot and complex files, and facts from sessions. Each statement shows how sure
-it is and the files behind it. Nothing is run or sent; AGENTS.md and similar files are not read."""
+DESCRIPTION = """Shows how things are done in this repository: package manager, commands, tools, naming, tests, style,
+commits, libraries, structure, hot and complex files, and facts from sessions. Each statement shows how sure it is and
+the files behind it. Nothing is run or sent; AGENTS.md and similar files are not read."""
 EXAMPLES = """examples:
   holdfast know                     what is known now; writes nothing
   holdfast know scan                scan the checkout and keep what was found
@@ -54,7 +54,7 @@ def run(options: Namespace, machine: Machine) -> None:
         return _show_scan(scan)
     _show(scan.knowledge)
     if not scan.knowledge.scanned_at:
-        output.note("Not kept yet: holdfast know scan keeps it.")
+        output.note("Not saved yet: holdfast know scan saves it.")
 
 
 def _context(items: Items, most: int | None, as_object: bool) -> None:
@@ -121,7 +121,7 @@ def _show(known: Knowledge) -> None:
     if not looked.listed and not any(
         getattr(known.now, kind) for kind in ("conventions", "patterns", "facts")
     ):
-        output.line("No files here to learn from.")
+        output.line("There are no files here to learn from.")
         return
     counts = [
         f"{counted(looked.listed, 'file')} listed by {looked.listed_by or 'holdfast'}",

@@ -84,7 +84,7 @@ _ADD = (
         choices=list(map(str, FailureReason)),
         help="why a task failed; repeat it for each",
     ),
-    option("--kind", choices=list(map(str, Kind)), help="the sort of work"),
+    option("--kind", choices=list(map(str, Kind)), help="the kind of work"),
     option("--complexity", choices=list(map(str, Complexity)), help="how hard it was"),
     option(
         "--outcome",
@@ -101,11 +101,11 @@ _PLACES = option(
 )
 OPTIONS = (*_FILTERS, flag("--json", "rows as a JSON array"))
 VERBS = {
-    "list": Verb("the sessions of this project (the default)", of_verb(*OPTIONS)),
+    "list": Verb("list the sessions of this project (the default)", of_verb(*OPTIONS)),
     "show": Verb(
-        "one session: its row, its tasks and the evidence",
+        "show one session: its row, its tasks and the evidence",
         (
-            option("session", metavar="SESSION", help="the session id, or the beginning of it"),
+            option("session", metavar="SESSION", help="the session's id, or a prefix of it"),
             *of_verb(flag("--json", "row and local record as JSON")),
         ),
     ),
@@ -121,7 +121,7 @@ VERBS = {
         "which model works best where, what fails, and the trend",
         (
             _PLACES,
-            option("--format", choices=("text", "md", "html"), default="text", help="how it is written"),
+            option("--format", choices=("text", "md", "html"), default="text", help="the output format"),
             *of_verb(*_FILTERS, flag("--json", "the report as JSON")),
         ),
     ),
@@ -143,7 +143,7 @@ VERBS = {
     "query": Verb(
         "SQL over ledgers and exported Parquet (views: ledger, rows)",
         (
-            option("sql", metavar="SQL", help="one SELECT"),
+            option("sql", metavar="SQL", help="one SELECT statement"),
             option(
                 "places", nargs="*", metavar="PLACE", help="ledgers, repositories, Parquet files or folders"
             ),
@@ -155,7 +155,7 @@ VERBS = {
         "merge the rows of other clones' ledgers",
         (
             option("places", nargs="+", metavar="FILE", help="ledger files, or repositories that have one"),
-            *of_verb(flag("--json", "what was taken in, as JSON")),
+            *of_verb(flag("--json", "what was merged, as JSON")),
         ),
     ),
     "commit": Verb(
@@ -188,7 +188,7 @@ def _show_rows(shown: list[LedgerEntry], titles: dict[str, str], total: int) -> 
     output.show(views.rows_table(shown[::-1], titles))
     if len(shown) < total:
         output.note(
-            f"The newest {len(shown)} of {total:,} sessions. --limit N shows more, --since 7d a period."
+            f"The newest {len(shown)} of {total:,} sessions. Use --limit N to see more, or --since 7d for a period."
         )
 
 
@@ -246,7 +246,9 @@ def _export_folder(options: Namespace, machine: Machine) -> None:
     from holdfast.ledger.parquet import write_partitions
 
     if options.format != "parquet" or options.output or _filter(options) != app.Filter():
-        raise UsageError("--out exports whole ledgers as Parquet", fix="Add --format parquet, and no filter")
+        raise UsageError(
+            "--out writes whole ledgers as Parquet", fix="Add --format parquet, and remove filters"
+        )
     ledgers, problems = app.named_ledgers(machine, options.places)
     output.warn_all(problems)
     written = write_partitions(
@@ -266,7 +268,7 @@ def run_query(options: Namespace, machine: Machine) -> None:
             return _write(piece.encode() for piece in answer.csv())
         rows = answer.objects()
         columns = [Column(name, answer.side(name, rows), flexible=True) for name in answer.columns]
-        output.answer(options, rows, Table(columns, answer.cells(rows)) if rows else "No row.")
+        output.answer(options, rows, Table(columns, answer.cells(rows)) if rows else "No rows.")
 
 
 def _read_all(options: Namespace, machine: Machine) -> list[LedgerEntry]:
@@ -280,12 +282,12 @@ def _read_all(options: Namespace, machine: Machine) -> list[LedgerEntry]:
 def run_merge(options: Namespace, machine: Machine) -> None:
     merged = app.merge(machine, machine.project(), options.places)
     output.warn_all(merged.problems)
-    forgotten = f", {merged.forgotten} forgotten and left out" if merged.forgotten else ""
+    forgotten = f", {merged.forgotten} were forgotten and skipped" if merged.forgotten else ""
     output.answer(
         options,
         merged,
-        f"Took in {plural(merged.added, 'row')}; {merged.known} known already{forgotten}. "
-        "holdfast ledger shows them.",
+        f"Merged {plural(merged.added, 'row')}; {merged.known} were already there{forgotten}. holdfast ledger "
+        "shows them.",
     )
 
 
@@ -307,8 +309,8 @@ def run_add(options: Namespace, machine: Machine) -> None:
     project, row = machine.project(), _entry(options, machine)
     if row == LedgerEntry(session=""):
         raise UsageError(
-            "nothing to write down",
-            fix='Say what it was about: holdfast ledger add --goal "fix the login" --model gpt-5 --cost 0.12',
+            "nothing to add",
+            fix='Describe the session: holdfast ledger add --goal "fix the login" --model gpt-5 --cost 0.12',
         )
     entry = app.add_row(machine, project, row)
     where = output.place(project.window / "ledger.md")
@@ -367,7 +369,7 @@ def _dollars(text: str | None) -> Decimal | None:
         raise UsageError(f"{text!r} is not an amount", fix="Write dollars as 0.12") from error
     if not value.is_finite() or not 0 <= value < 10**9 or value.as_tuple().exponent < -12:  # type: ignore[operator]
         raise UsageError(
-            f"{text!r} is not a cost", fix="Write dollars as 0.12, or leave --cost out when unknown"
+            f"{text!r} is not a cost", fix="Write dollars as 0.12, or omit --cost if it is unknown"
         )
     return value
 

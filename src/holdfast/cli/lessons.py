@@ -30,16 +30,16 @@ from holdfast.terminal.options import (
 from holdfast.terminal.output import flat, plural
 from holdfast.views import lessons as views
 
-DESCRIPTION = """Manages lessons: rules that sessions taught or you wrote. A candidate becomes active when you
-promote it, when two sessions have taught it, or a week after you first saw it, unless you reject it. Lessons from a
+DESCRIPTION = """Manages lessons: rules learned from sessions or written by you. A candidate becomes active when you
+promote it, when a second session confirms it, or a week after you first saw it, unless you reject it. Lessons from a
 repository count only after `lessons trust`."""
 EXAMPLES = """examples:
   holdfast lessons                          all lessons: yours, this project's, shared ones
-  holdfast lessons review                   go through proposals: one key for each
+  holdfast lessons review                   review the proposals one by one
   holdfast lessons add testing --rule "run make test, never pytest itself" --fingerprint Makefile
   holdfast lessons change testing --rule "run make test in api/"     replace its rules
   holdfast lessons share testing            share it in git, in .holdfast/lessons/ (--undo takes it back)
-  holdfast lessons stale                    what is stale, and what has changed (refresh fixes it)
+  holdfast lessons stale                    what is stale, and why (refresh fixes it)
   holdfast lessons extract --dry-run        what a configured model would be asked
   holdfast lessons export testing --as claude   a deny rule, and how often it would have been wrong
   holdfast lessons trust                    read what came with the repository, and trust it
@@ -60,7 +60,7 @@ _ADVICE = {
     "stale": "stale: holdfast lessons stale says why",
 }
 _JSON = flag("--json", "the result as JSON", default=SUPPRESS)
-_NAMES = option("names", nargs="+", metavar="NAME", help="name or id, or the beginning of it")
+_NAMES = option("names", nargs="+", metavar="NAME", help="name or id, or a prefix of it")
 _PERSONAL = flag("--personal", "for all your projects, not just this one")
 _FILTERS = (
     option(
@@ -74,19 +74,19 @@ _FILTERS = (
 _LIMIT = limit("lessons, by name", "default: all")
 OPTIONS = (*_FILTERS, *_LIMIT, flag("--json", "the result as JSON"))
 VERBS = {
-    "list": Verb("all lessons, of all scopes (the default)", (*of_verb(*_FILTERS, *_LIMIT), _JSON)),
+    "list": Verb("list all lessons, of all scopes (the default)", (*of_verb(*_FILTERS, *_LIMIT), _JSON)),
     "review": Verb(
-        "go through proposals: one key for each",
+        "review the proposals one by one",
         (flag("--json", "the candidates as JSON, nothing is asked", default=SUPPRESS),),
     ),
     "show": Verb(
-        "one lesson with its evidence",
-        (option("name", metavar="NAME", help="the lesson's name or id, or the beginning of it"), _JSON),
+        "show one lesson with its evidence",
+        (option("name", metavar="NAME", help="the lesson's name or id, or a prefix of it"), _JSON),
     ),
     "promote": Verb("make candidates active", (_NAMES, _PERSONAL, _JSON)),
-    "reject": Verb("unwanted: remove it, and block it in any wording", (_NAMES, _JSON)),
+    "reject": Verb("remove a lesson, and block it in any wording", (_NAMES, _JSON)),
     "mute": Verb(
-        "true, but do not show it",
+        "stop showing a lesson that is true",
         (
             _NAMES,
             option("--days", type=at_least_one, metavar="N", help="for N days (default: until unmuted)"),
@@ -106,7 +106,7 @@ VERBS = {
     "change": Verb(
         "replace a lesson's rules",
         (
-            option("name", metavar="NAME", help="the lesson's name or id, or the beginning of it"),
+            option("name", metavar="NAME", help="the lesson's name or id, or a prefix of it"),
             option(
                 "--rule",
                 action="append",
@@ -119,7 +119,7 @@ VERBS = {
         ),
     ),
     "rm": Verb("remove lessons (sessions may teach them again; reject prevents that)", (_NAMES, _JSON)),
-    "stale": Verb("lessons not shown because what they depend on has changed", (_JSON,)),
+    "stale": Verb("list lessons that are not shown because what they depend on has changed", (_JSON,)),
     "refresh": Verb(
         "bring stale lessons up to date with the repository",
         (
@@ -134,40 +134,40 @@ VERBS = {
             option("names", nargs="*", metavar="NAME", help="only these (default: all that are shown)"),
             flag("--all", "all that are not trusted yet"),
             flag("--yes", "do not ask"),
-            flag("--revoke", "take trust away again"),
+            flag("--revoke", "revoke trust"),
             _JSON,
         ),
     ),
     "export": Verb(
-        "a lesson as a deny rule for an agent's own guard, or as a pre-commit check",
+        "print a lesson as a deny rule for an agent's own guard, or as a pre-commit check",
         (
-            option("name", metavar="NAME", help="the lesson's name or id, or the beginning of it"),
+            option("name", metavar="NAME", help="the lesson's name or id, or a prefix of it"),
             option(
                 "--as",
                 dest="target",
                 choices=TARGETS,
                 required=True,
                 metavar="HOST",
-                help=f"who reads it: {', '.join(TARGETS)}",
+                help=f"what will read it: {', '.join(TARGETS)}",
             ),
             _JSON,
         ),
     ),
     "extract": Verb(
-        "ask the configured model for lessons of one session",
+        "ask the configured model for lessons from one session",
         (
             option(
                 "--session",
                 default="",
                 metavar="ID",
-                help="its id or the beginning of it (default: the latest)",
+                help="the session's id, or a prefix of it (default: the latest)",
             ),
             flag("--dry-run", "show what would be sent, and where to; nothing is sent"),
             _JSON,
         ),
     ),
     "learn": Verb(
-        "read again sessions that an older holdfast could not learn from",
+        "reread sessions that an older holdfast could not learn from",
         (flag("--all", "all of them"), _JSON),
     ),
     "add": Verb(
@@ -189,7 +189,7 @@ VERBS = {
                 metavar="TARGET",
                 help="what it depends on: a file, tests/, src/**/*.ts, package.json#scripts.test; repeat it for each",
             ),
-            option("--kind", choices=KINDS, default="other", help="the sort of lesson (default: other)"),
+            option("--kind", choices=KINDS, default="other", help="the kind of lesson (default: other)"),
             option("--file", type=Path, metavar="FILE", help="use an existing file"),
             _PERSONAL,
             flag("--replace", "replace a lesson of the same name"),
@@ -227,16 +227,16 @@ def _list(options: Namespace, machine: Machine) -> None:
         app.shown(machine, project, [one.lesson for one in seen if one.state == "candidate"])
         _advise(seen)
     elif listed.lessons:
-        output.line("No such lesson. holdfast lessons list shows all.")
+        output.line("No such lesson. holdfast lessons list shows them all.")
     else:
         output.line(
-            "No lessons yet. Sessions teach them (holdfast import); holdfast lessons add writes one by hand."
+            "No lessons yet. Sessions teach them (holdfast import); holdfast lessons add adds one by hand."
         )
     from holdfast.flows.lesson_upkeep import behind
 
     if count := behind(project):
         sessions = "One session was" if count == 1 else f"{count} sessions were"
-        output.note(f"{sessions} read by an older holdfast; holdfast lessons learn reads them again.")
+        output.note(f"{sessions} read by an older holdfast; holdfast lessons learn rereads them.")
 
 
 def _advise(seen: Sequence[LessonStatus]) -> None:
@@ -247,7 +247,8 @@ def _advise(seen: Sequence[LessonStatus]) -> None:
         if pays(status.payback) is False:
             usage = f"shown {output.counted(status.payback.injected, 'time')}, used {status.payback.used}"
             output.note(
-                f"{status.lesson.name} is not worth its tokens ({usage}): holdfast lessons rm {status.lesson.name}"
+                f"{status.lesson.name} is rarely followed ({usage}); to remove it: holdfast lessons rm "
+                f"{status.lesson.name}"
             )
 
 
@@ -308,7 +309,7 @@ def active_text(one: Handled, options: Namespace) -> str:
 
 def _rejected(one: Handled, options: Namespace) -> str:
     stays = " Its file stays in the repository but has no effect here." if one.place == "shared" else ""
-    return f"{_which(one)} rejected, and will not come back: {_rules(one)}.{stays}"
+    return f"{_which(one)} rejected, and will not be proposed again: {_rules(one)}.{stays}"
 
 
 def _muted(one: Handled, options: Namespace) -> str:
@@ -319,9 +320,9 @@ def _muted(one: Handled, options: Namespace) -> str:
 
 def _removed(one: Handled, options: Namespace) -> str:
     if one.place == "shared":
-        return f"Removed {_which(one)} from .holdfast/lessons/: commit that, or git checkout brings it back."
+        return f"Removed {_which(one)} from .holdfast/lessons/: commit the removal, or restore it with git checkout."
     back = "holdfast undo --personal" if one.place == "personal" else "holdfast undo"
-    return f"Removed {_which(one)}. {back} brings it back."
+    return f"Removed {_which(one)}. {back} restores it."
 
 
 def _which(one: Handled) -> str:
@@ -371,9 +372,7 @@ def run_add(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     if options.file is not None:
         if options.rule or options.fingerprint or options.description:
-            raise UsageError(
-                "--file has its own rules", fix="Leave out --rule, --description and --fingerprint"
-            )
+            raise UsageError("--file has its own rules", fix="Remove --rule, --description and --fingerprint")
         done = app.add_file(
             machine,
             project,

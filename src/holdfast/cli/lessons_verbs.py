@@ -56,7 +56,7 @@ def review(options: Namespace, machine: Machine) -> None:
     if not waiting:
         return output.line("Nothing to review.")
     if not consent.terminal():
-        raise UsageError("review needs a terminal", fix=_NO_TERMINAL)
+        raise UsageError("lessons review needs a terminal", fix=_NO_TERMINAL)
     done: Counter[str] = Counter()
     for number, candidate in enumerate(waiting, 1):
         key = _decide(machine, project, candidate, f"{number} of {len(waiting)}")
@@ -142,9 +142,7 @@ def export(options: Namespace, machine: Machine) -> None:
     output.answer(options, value, lambda: output.write(rule.rstrip("\n") + "\n"))
     if options.json:
         return
-    output.note(
-        f"For {PLACES[options.target]}. holdfast does not write this file, and blocks nothing itself."
-    )
+    output.note(f"For {PLACES[options.target]}. holdfast does not write this file and blocks nothing itself.")
     for other in others:
         output.note(f"Left out: {flat(other.rule)}: {other.reason}.")
     output.note(_refused_text(past))
@@ -157,10 +155,10 @@ def export(options: Namespace, machine: Machine) -> None:
 
 def _refused_text(past: Refused) -> str:
     if not past.commands:
-        return "No session of this project ran a countable command: false blocks are unknown."
+        return "No session of this project ran such a command, so the rate of false blocks is unknown."
     counted = f"{plural(past.commands, 'command')} of {plural(past.sessions, 'session')} here"
     if not past.refused:
-        return f"Of {counted} it would have refused none."
+        return f"Of {counted} it would have blocked none."
     text = (
         f"Of {counted} it would have refused {past.refused}: {past.failed} had failed, {past.worked} had worked "
         f"(false blocks: {100 * past.worked / past.commands:.2f}% of all commands"
@@ -173,7 +171,7 @@ def trust(options: Namespace, machine: Machine) -> int:
     """Shows all that came with a repository before it asks for agreement."""
     project = machine.project()
     if options.all and options.names:
-        raise UsageError("--all cannot be combined with names", fix="Say one of them")
+        raise UsageError("--all cannot be used with names", fix="Use one or the other")
     if options.revoke:
         names = sharing.revoke(machine, project, options.names)
         output.answer(options, {"trusted": [], "revoked": names}, f"No longer trusted: {', '.join(names)}.")
@@ -182,10 +180,10 @@ def trust(options: Namespace, machine: Machine) -> int:
     output.warn_all(problem for problem in problems if problem.startswith(".holdfast/lessons"))
     seen = sharing.to_trust(machine, project, options.names)
     if not seen:
-        nothing = "Already trusted." if options.names else "Nothing here waits for your trust."
+        nothing = "Already trusted." if options.names else "Nothing here is waiting for your trust."
         output.answer(options, {"trusted": [], "waiting": []}, nothing)
     elif options.yes and not options.names and not options.all:
-        raise UsageError("--yes needs a NAME or --all", fix="Name the lessons, or say --all")
+        raise UsageError("--yes needs a NAME or --all", fix="Name the lessons, or add --all")
     elif options.json and not options.yes:
         output.show_json({"trusted": [], "waiting": [views.as_json(status) for status in seen]})
     else:
@@ -200,11 +198,11 @@ def _agree(options: Namespace, machine: Machine, project: Project, seen: Sequenc
         output.line()
     names = [status.lesson.name for status in seen]
     which = f"these {len(names)} lessons" if len(names) > 1 else f"the lesson {names[0]}"
-    if not options.yes and not agreed(f"Show agents {which}?", "Add --yes and NAME or --all to agree"):
+    if not options.yes and not agreed(f"Show agents {which}?", "Add --yes, and NAME or --all, to agree"):
         output.line("Nothing was changed.")
         return 1
     sharing.agree(machine, project, seen)
-    done = f"Trusted: {', '.join(names)}. Any change takes it back."
+    done = f"Trusted: {', '.join(names)}. Any change revokes that."
     output.answer(options, {"trusted": names, "waiting": []}, done)
     return 0
 
@@ -235,7 +233,7 @@ def _show_stale(seen: Sequence[LessonStatus]) -> None:
                 ),
             )
         )
-    output.note("Agents do not see them. holdfast lessons refresh updates or retires them.")
+    output.note("Agents do not see these lessons. holdfast lessons refresh updates or retires them.")
 
 
 def _show_drift(title: str, one: LessonStatus | upkeep.Refreshed) -> None:
@@ -295,10 +293,10 @@ def extract(options: Namespace, machine: Machine) -> None:
         )
     output.warn_all(done.dropped)
     price = "at an unknown price" if done.cost_usd is None else f"for ${done.cost_usd.normalize():f}"
-    known_note = f", {done.known} known or rejected before" if done.known else ""
+    known_note = f", {done.known} already known or rejected" if done.known else ""
     output.line(f"Session {done.session}: {', '.join(done.added) or 'nothing new'}{known_note}, {price}.")
     if done.added:
-        output.note("They wait for you: holdfast lessons review.")
+        output.note("Review them: holdfast lessons review.")
 
 
 def _show_sent(sent: extraction.Sent) -> None:
@@ -316,10 +314,10 @@ def learn(options: Namespace, machine: Machine) -> None:
         )
     if not done.behind:
         return output.line(
-            "Nothing to read again: this version has read every session. --all reads all of them."
+            "Nothing to reread: this version has read every session. Use --all to reread them all."
         )
-    gone = f", {done.gone} have no transcript any more" if done.gone else ""
+    gone = f", {done.gone} no longer have a transcript" if done.gone else ""
     new = plural(done.lessons, "new lesson") if done.lessons else "nothing new"
     output.line(f"Read {done.read} of {plural(done.behind, 'session')} again{gone}: {new}.")
     if done.lessons:
-        output.note("holdfast lessons list shows them, holdfast lessons review goes through them.")
+        output.note("holdfast lessons list shows them; holdfast lessons review lets you decide on them.")

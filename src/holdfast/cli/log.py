@@ -19,13 +19,13 @@ EXAMPLES = """examples:
   holdfast log -n 0               all of them
   holdfast log 847ff7d2           one session
   holdfast log --grep rate.py     sessions that mention it, also those in the archive
-  holdfast log --decisions        what was decided, with why and by whom"""
+  holdfast log --decisions        what was decided, why and by whom"""
 _COMMENT = lazy_regex(r" ?<!-- .*? -->")
 _BOLD = lazy_regex(r"\*\*(.+?)\*\*")
 
 
 OPTIONS = (
-    option("session", nargs="?", metavar="SESSION", help="an id, or the beginning of one"),
+    option("session", nargs="?", metavar="SESSION", help="a session's id, or a prefix of it"),
     *limit("sessions, the newest", "default: 5", default=5),
     since("sessions"),
     option("--agent", metavar="AGENT", help="only this agent's sessions, e.g. claude-code"),

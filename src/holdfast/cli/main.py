@@ -25,36 +25,36 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "agents uninstall": ("holdfast.cli.uninstall", "disconnect an agent and restore its configuration"),
     "agents plugin": (
         "holdfast.cli.plugin",
-        "connect an agent by a plugin, with commands and a skill",
+        "connect an agent through a plugin, with commands and a skill",
     ),
-    "agents on": ("holdfast.cli.switch", "switch hooks on again in this directory"),
-    "agents off": ("holdfast.cli.switch", "switch hooks off in this directory"),
+    "agents on": ("holdfast.cli.switch", "turn hooks back on in this directory"),
+    "agents off": ("holdfast.cli.switch", "turn hooks off in this directory"),
     "status": ("holdfast.cli.status", "where this project stands (what plain `holdfast` shows)"),
     "resume": ("holdfast.cli.resume", "what a new session needs to continue here"),
     "handoff": ("holdfast.cli.handoff", "record next steps, or hand a session over to an agent"),
     "todo": ("holdfast.cli.todo", "list, add, change and close to-dos"),
-    "search": ("holdfast.cli.search", "find anything in memory; --brief collects all of a subject"),
+    "search": ("holdfast.cli.search", "find anything in memory; --brief gathers all about a subject"),
     "ask": ("holdfast.cli.ask", "an answer from memory, or the few lines a task needs"),
     "recall": ("holdfast.cli.recall", "the few lines a task needs, each with its source"),
     "why": ("holdfast.cli.why", "what a session saw, and why"),
-    "note": ("holdfast.cli.note", "keep what you know: a fact, a decision, an answer, a rule"),
-    "note fact": ("holdfast.cli.fact", "keep, list, verify and retire facts, each with its evidence"),
-    "note decision": ("holdfast.cli.decide", "keep, list, change, confirm and retire decisions"),
+    "note": ("holdfast.cli.note", "save what you know: a fact, a decision, an answer, a rule"),
+    "note fact": ("holdfast.cli.fact", "add, list, verify and retire facts, each with its evidence"),
+    "note decision": ("holdfast.cli.decide", "add, list, change, confirm and retire decisions"),
     "note answer": ("holdfast.cli.answer", "answer or close a question, so that it is not asked again"),
     "note write": ("holdfast.cli.write", "let your own agent write down what a session settled"),
-    "note rule": ("holdfast.cli.rule", "keep a rule that every agent should follow"),
-    "lessons": ("holdfast.cli.lessons", "rules that sessions taught: review, promote, reject, share, trust"),
-    "know": ("holdfast.cli.know", "how things are done here, and the files that show it"),
+    "note rule": ("holdfast.cli.rule", "add a rule that every agent should follow"),
+    "lessons": ("holdfast.cli.lessons", "rules learned from sessions: review, promote, reject, share, trust"),
+    "know": ("holdfast.cli.know", "conventions of this repository, and the files that show them"),
     "forget": ("holdfast.cli.forget", "remove a session, a fact or words from memory for good"),
-    "undo": ("holdfast.cli.undo", "take back the last change; again brings it back"),
+    "undo": ("holdfast.cli.undo", "undo the last change; run it again to redo it"),
     "ui": ("holdfast.cli.ui", "everything in memory as a page in your browser"),
     "log": ("holdfast.cli.log", "what each session did, decided and found"),
     "show": ("holdfast.cli.show", "one session in full: prompts, calls, diffs, cost"),
     "blame": ("holdfast.cli.blame", "the session, request and decision behind lines of a file"),
-    "ledger": ("holdfast.cli.ledger", "sessions in figures: list, stats, report, recommend, alerts, export"),
+    "ledger": ("holdfast.cli.ledger", "figures for every session: list, stats, report, recommend, alerts"),
     "ledger recommend": ("holdfast.cli.recommend", "which model to use for a goal, and the evidence"),
     "ledger similar": ("holdfast.cli.similar", "past sessions with a similar goal, and how they ended"),
-    "ledger alerts": ("holdfast.cli.alerts", "sessions that cost or took unusually much, and budgets"),
+    "ledger alerts": ("holdfast.cli.alerts", "unusually long or expensive sessions, and budgets"),
     "ledger roi": ("holdfast.cli.roi", "what memory saved, and how each figure was counted"),
     "cost": ("holdfast.cli.cost", "what all agents on this machine used, at API prices"),
     "backtest": (
@@ -64,26 +64,26 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sync": ("holdfast.cli.sync", "keep memory in sync between machines and with a team"),
     "team": ("holdfast.cli.team", "the members of a team, and what each of them shares"),
     "team server": ("holdfast.cli.team_server", "PostgreSQL for a team: set it up, add members, check it"),
-    "audit": ("holdfast.cli.audit", "find secrets, contradictions and dead weight in what agents read"),
+    "audit": ("holdfast.cli.audit", "find secrets, contradictions and clutter in what agents read"),
     "demo": ("holdfast.cli.demo", "try everything on bundled sessions in a scratch project"),
     "import": ("holdfast.cli.import_", "read agents' sessions into this project's memory"),
     "context": ("holdfast.cli.context", "what is true here now, and what changed since you last looked"),
     "questions": ("holdfast.cli.questions", "questions that came up in this project, open ones first"),
-    "project": ("holdfast.cli.project", "the projects of this repository, and which one a branch belongs to"),
+    "project": ("holdfast.cli.project", "the projects in this repository, and which one a branch belongs to"),
     "classify": (
         "holdfast.cli.classify",
-        "how a prompt is classified: code, a look, an answer, or neither",
+        "how a prompt is classified: code, exploration, question or other",
     ),
     "holdout": (
         "holdfast.cli.holdout",
         "withhold memory from a random share of sessions, to measure its effect",
     ),
     "share": ("holdfast.cli.share", "share decisions with your team, as files reviewed in git"),
-    "trust": ("holdfast.cli.trust", "archives, lessons and decisions from elsewhere that wait for you"),
+    "trust": ("holdfast.cli.trust", "review and trust archives, lessons and decisions from elsewhere"),
     "history": ("holdfast.cli.history", "the versions of a file, and what each change did"),
     "archive": ("holdfast.cli.archive", "move older sessions of a long log to its archive"),
-    "export": ("holdfast.cli.export", "this project's memory as one file"),
-    "restore": ("holdfast.cli.restore", "read such a file back in, here or elsewhere"),
+    "export": ("holdfast.cli.export", "export this project's memory to one file"),
+    "restore": ("holdfast.cli.restore", "read an exported memory back in, here or on another machine"),
     "keys": ("holdfast.cli.keys", "the key that signs and seals what you sync"),
     "index": ("holdfast.cli.index", "update the search index, or rebuild it"),
     "du": ("holdfast.cli.du", "what uses disk space, by kind and project"),
@@ -107,7 +107,7 @@ GROUPS: dict[str, str] = {
 }
 # What `holdfast --help --all` lists below them. Every command is in one of these sections.
 RARE_GROUPS: dict[str, str] = {
-    "now and then": "status demo import recall questions context project holdout classify",
+    "less often": "status demo import recall questions context project holdout classify",
     "files and disk": "export restore history archive share trust keys index du prune completion",
     "for programs": "hook statusline fenced mcp",
 }
@@ -127,6 +127,7 @@ OLD_NAMES: dict[str, str] = {
     "roi": "ledger roi",
 }
 
+_SETTINGS = ("config", "configure", "settings", "options", "set")  # there is no such command: a file has them
 _OPTIONS = ("--help", "--version", "--json")  # without a command
 _ANYWHERE = ("--json", "--yes")  # options that may stand before a subcommand, too
 USAGE = "usage: holdfast [COMMAND] [OPTIONS]\n"
@@ -148,7 +149,7 @@ def help_text(*, everything: bool = False) -> str:
         f"{USAGE}\nMemory that every coding agent shares: local, markdown, no daemon, no cloud.\n"
         "`holdfast` by itself shows where this project stands.\n\n"
         f"{groups}\n\n"
-        "`holdfast COMMAND --help` shows more. Every command that reads takes --json.\n\n"
+        "`holdfast COMMAND --help` shows more. Every command that reads accepts --json.\n\n"
         "options:\n  -h, --help     show this and exit; with --all, every command\n"
         "  --version      show the version and exit\n"
     )
@@ -232,7 +233,9 @@ def _refuse(kind: str, word: str, known: Mapping[str, str]) -> int:
 
     close = get_close_matches(word, known, n=1)
     suggestion = f" Did you mean {known[close[0]]!r}?" if close else ""
-    sys.stderr.write(f"holdfast: no {kind} {word!r}.{suggestion} Run holdfast --help.\n")
+    if word in _SETTINGS:
+        suggestion = " Options are in ~/.holdfast/config.toml (docs/configuration.md lists them)."
+    sys.stderr.write(f"holdfast: unknown {kind} {word!r}.{suggestion} Run holdfast --help.\n")
     return 2
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from holdfast.core.errors import UsageError
 from holdfast.terminal.options import Machine, Namespace
 
-DESCRIPTION = """Keeps what you know, so that every agent knows it from the next prompt on: a fact with its
-evidence, a decision with its reason, the answer to a question, a rule. holdfast undo takes the last one back."""
+DESCRIPTION = """Saves what you know, so that every agent sees it from the next prompt on: a fact with its evidence, a
+decision with its reason, the answer to a question, a rule. holdfast undo removes the last one."""
 EXAMPLES = """examples:
   holdfast note fact "The API listens on port 8080" --evidence "listening on :8080"
   holdfast note decision "Use pnpm, not npm" --because "the lock file is pnpm's"
@@ -32,4 +32,6 @@ def refuse_command_word(text: str, kind: str) -> None:
 
 
 def run(options: Namespace, machine: Machine) -> None:
-    raise UsageError("no kind of note", fix='Say fact, decision, answer or rule: holdfast note rule "TEXT"')
+    raise UsageError(
+        "the kind of note is missing", fix='Use fact, decision, answer or rule: holdfast note rule "TEXT"'
+    )

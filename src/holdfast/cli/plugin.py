@@ -9,10 +9,10 @@ from holdfast.flows.plugins import Made, make
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, option
 
-DESCRIPTION = """Makes a plugin for an agent, if you prefer one to changed settings: hooks, tools, a skill, and the
-commands /holdfast:resume, :ledger, :handoff, :lessons, :why and :wrong. The plugin is for this machine; add it in
-the agent with the commands shown. Make it again after you upgrade or move holdfast. Enable memory in each
-repository with holdfast init --no-wire. For OpenCode, use holdfast agents install opencode."""
+DESCRIPTION = """Makes a plugin for an agent, if you prefer that to changed settings: hooks, tools, a skill, and the
+commands /holdfast:resume, :ledger, :handoff, :lessons, :why and :wrong. The plugin is for this machine; add it in the
+agent with the commands shown. Make it again after upgrading or moving holdfast. Enable memory in each repository with
+holdfast init --no-wire. For OpenCode, use holdfast agents install opencode."""
 EXAMPLES = """examples:
   holdfast agents plugin claude-code                  make it, and say how to add it
   holdfast agents plugin codex --to ~/plugins/codex   in a folder of your choice
@@ -51,7 +51,7 @@ def _tell(made: Made) -> None:
         output.lines("Update it in the agent:", f"  {made.update}")
         return
     output.lines(
-        "Add it in the agent, once:",
+        "Add it to the agent once:",
         f"  {' && '.join(made.commands)}",
         *made.needs,
         "Then enable memory in each repository: holdfast init --no-wire",

@@ -44,7 +44,7 @@ def run(options: Namespace, machine: Machine) -> None:
 def run_use(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     if bool(options.name) == options.default:
-        raise UsageError("no project named", fix="holdfast project lists them")
+        raise UsageError("no project named", fix="holdfast project lists all projects")
     branch, name = choose(machine, project, options.name or "", options.branch)
     refresh(machine, project)
     output.answer(

@@ -16,9 +16,9 @@ from holdfast.upkeep.memories import plan_removal, remove_orphan
 DESCRIPTION = """Removes leftovers of interrupted writes, and backups older than prune_backup_days. If everything
 together exceeds prune_cap_mb, caches and derived files go too, starting with projects whose folder is gone.
 Decisions, lessons, logs, facts, the ledger, capture.db, edits.db, copies of transcripts and usage figures are never
-removed. Without --yes, only shows what would go."""
+removed. Without --yes, only shows what would be removed."""
 EXAMPLES = """examples:
-  holdfast prune         show what would go, and why
+  holdfast prune         show what would be removed, and why
   holdfast prune --yes   remove it"""
 
 OPTIONS = (
@@ -27,7 +27,7 @@ OPTIONS = (
         metavar="ID",
         help="remove the memory of a project whose folder is gone, after a backup (holdfast doctor lists them)",
     ),
-    flag("--dry-run", "show what would go (the default)"),
+    flag("--dry-run", "show what would be removed (the default)"),
     flag("--yes", "do not ask: remove it"),
     flag("--json", "the files as JSON; removed only with --yes"),
 )
@@ -35,7 +35,7 @@ OPTIONS = (
 
 def run(options: Namespace, machine: Machine) -> None:
     if options.yes and options.dry_run:
-        raise UsageError("--yes and --dry-run cannot be combined", fix="Say one of them")
+        raise UsageError("--yes and --dry-run cannot be used together", fix="Use one or the other")
     if options.memory is not None:
         return _remove_memory(options, machine)
     going = plan_prune(machine)
@@ -62,7 +62,7 @@ def run(options: Namespace, machine: Machine) -> None:
     )
     output.line()
     what = f"{output.counted(len(going), 'file')}, {size_text(size)}"
-    output.line(f"Removed {what}." if options.yes else f"Would remove {what}: holdfast prune --yes does it.")
+    output.line(f"Removed {what}." if options.yes else f"Would remove {what}: run holdfast prune --yes.")
 
 
 def _remove_memory(options: Namespace, machine: Machine) -> None:
@@ -78,4 +78,4 @@ def _remove_memory(options: Namespace, machine: Machine) -> None:
         return
     output.line(f"Removed {what}.")
     if backup:
-        output.line(f"Backup: {output.place(backup)} (holdfast restore FILE brings it back).")
+        output.line(f"Backup: {output.place(backup)} (holdfast restore FILE reads it back in).")

@@ -43,4 +43,4 @@ def run(options: Namespace, machine: Machine) -> None:
     if questions:
         output.show(views.questions_table(questions))
     elif not conflicts:
-        output.line(f"No{which} questions. holdfast ask TEXT --keep keeps one.")
+        output.line(f"No{which} questions. holdfast ask TEXT --keep records one.")

@@ -53,7 +53,7 @@ def show_lines(briefing: Briefing, *, why: bool) -> None:
 
 def _briefing(options: Namespace, machine: Machine, task: str) -> Briefing:
     if options.budget < 0:
-        raise UsageError("--budget cannot be negative", fix=f"Leave it out for {BUDGET} tokens")
+        raise UsageError("--budget cannot be negative", fix=f"Omit it for {BUDGET} tokens")
     if options.as_prompt:
         return recall_as_prompt(machine, machine.project(), task, options.session, options.budget)
     if options.session:
@@ -69,4 +69,4 @@ def _nothing(options: Namespace, machine: Machine, task: str, briefing: Briefing
     period = period_in(task, machine.now())
     if period is not None and period.is_all:
         return f"Nothing here is dated {period.name}."
-    return "Memory has nothing good enough for this task."
+    return "Memory has nothing relevant enough for this task."

@@ -74,7 +74,7 @@ def _show(advice: Recommendation, titles: Mapping[str, str]) -> None:
         if not all(one.like for one in advice.candidates):
             output.aside("–: no session of this model is like the goal.")
     if advice.like:
-        output.section("Based on, among others")
+        output.section("Based on these and other sessions")
         output.show(_rests_on([match.entry for match in advice.like[:MOST_SHOWN]], titles))
 
 

@@ -13,10 +13,10 @@ from holdfast.terminal.consent import agreed, require_person
 from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.upkeep.archives import Received, keep_apart, needs_trust, restore_trusted
 
-DESCRIPTION = """Reads an archive made by holdfast export. It is checked completely before anything is written, and
-an interruption leaves either the old memory or the new one. If this project has a memory, choose --merge or
---replace. An archive from another machine (or from holdfast 0.1) stays separate, and agents see nothing of it,
-until you trust it with --trust or holdfast trust."""
+DESCRIPTION = """Reads an archive made by holdfast export. It is checked completely before anything is written, and an
+interruption leaves either the old memory or the new one. If this project has a memory, choose --merge or --replace.
+An archive from another machine (or from holdfast 0.1) stays separate, and agents see nothing of it, until you trust
+it with --trust or holdfast trust."""
 EXAMPLES = """examples:
   holdfast restore holdfast-shop-2026-11-15.tar.gz            into a project without memory
   holdfast restore holdfast-shop-2026-11-15.tar.gz --merge    add what is missing, keep everything here
@@ -38,7 +38,7 @@ _KINDS = {
 
 
 OPTIONS = (
-    option("file", metavar="FILE", help="an archive of holdfast export"),
+    option("file", metavar="FILE", help="an archive made by holdfast export"),
     flag("--merge", "add what is missing; keep everything that is here", group="how"),
     flag("--replace", "replace what is here, after a backup", group="how"),
     flag("--trust", "from another machine: show what agents would see, ask, and read it in"),
@@ -60,7 +60,7 @@ def run(options: Namespace, machine: Machine) -> None:
         require_person(machine)
         if not options.json:
             show_received(received)
-        if not options.yes and not agreed("Trust this and read it in?", "Add --yes to agree"):
+        if not options.yes and not agreed("Trust this archive and import it?", "Add --yes to agree"):
             return _show_foreign(options, received)
         done = restore_trusted(machine, project, options.file, __version__, mode)
     else:
@@ -86,7 +86,7 @@ def _show_foreign(options: Namespace, received: Received | None) -> None:
     elif received is None:
         output.line("It was made on another machine. It would stay separate until you trust it.")
     else:
-        kept = "Kept apart" if received.is_new else "It is already waiting"
+        kept = "Kept separate" if received.is_new else "It is already waiting for your review"
         output.line(f"{kept}: this archive is from another machine, so agents see nothing of it.")
         output.line("Search finds its contents, marked as not trusted.")
         output.line(f"holdfast trust {received.archive.id} shows what agents would see, and reads it in.")

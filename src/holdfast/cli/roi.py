@@ -16,7 +16,7 @@ from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, moment_from, since
 from holdfast.terminal.output import EMPTY, counted
 
-DESCRIPTION = """Shows what memory saved, by counting: sessions with and without it, its cost, what is kept, and
+DESCRIPTION = """Shows what memory saved, by counting: sessions with and without it, its cost, what it stores, and
 which questions and dead ends came up again. Each figure shows its n; --how explains how it was counted. Nothing is
 estimated."""
 EXAMPLES = """examples:
@@ -64,8 +64,9 @@ def _nothing(project: Project, since: str | None) -> str:
     if since is not None:
         return f"No sessions since {since}."
     return (
-        f"{counted(by_hand, 'session')} in the ledger, none of them read from a transcript here: there is nothing to "
-        "compare. holdfast import reads what your agents recorded; holdfast ledger stats has the figures of all rows."
+        f"{counted(by_hand, 'session')} in the ledger, none of them from a transcript on this machine, so there is"
+        " nothing to compare. holdfast import reads what your agents recorded; holdfast ledger stats shows "
+        "figures for all rows."
     )
 
 
@@ -192,7 +193,7 @@ class _Page:
         self._how(continued.formula)
 
     def _show_lines(self, lines: Sequence[Lines]) -> None:
-        output.section("What is kept".ljust(_LABEL) + f"{'lines':>10}{'files':>8}")
+        output.section("What is stored".ljust(_LABEL) + f"{'lines':>10}{'files':>8}")
         for row in lines:
             output.line(f"  {row.category:<{_LABEL - 2}}{row.value:>10,}{row.files:>8,}")
             self._how(row.formula)
@@ -217,7 +218,7 @@ class _Page:
     def _show_questions(self, found: Questions) -> None:
         output.section("Questions")
         for name, figure, noun in (
-            ("answered from the record", found.offered, "repeats"),
+            ("answered from memory", found.offered, "repeats"),
             ("asked again anyway", found.asked_again, "asked"),
         ):
             self._figure(name, _value(figure.value, _amount), figure.n, noun, figure.formula)

@@ -8,8 +8,9 @@ from holdfast.flows.lessons import add_rule
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag, option
 
-DESCRIPTION = """Keeps a rule that every agent should follow here, active at once. It is saved as a lesson, named
-after its first words or --name; a lesson of that name gains the rule. `holdfast lessons` manages them."""
+DESCRIPTION = """Adds a rule that every agent should follow here; it is active at once. It is saved as a lesson, named
+after its first words or --name; if a lesson with that name exists, the rule is added to it. `holdfast lessons`
+manages them."""
 EXAMPLES = """examples:
   holdfast note rule "Run make test, never pytest itself"
   holdfast note rule "Ask before you add a dependency" --personal
@@ -46,5 +47,5 @@ def run(options: Namespace, machine: Machine) -> None:
     output.answer(options, handled_as_json(done), active_text(done, options))
     if not options.json:
         output.note(
-            "holdfast undo --personal takes it back." if options.personal else "holdfast undo takes it back."
+            "holdfast undo --personal removes it." if options.personal else "holdfast undo removes it."
         )

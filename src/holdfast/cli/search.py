@@ -24,15 +24,15 @@ DESCRIPTION = """Searches everything remembered about this project, by words and
 history, questions, rules, knowledge and the ledger. Shows where each hit is, which session it came from and why it
 was found. If nothing fits, it shows nothing.
 
---brief collects what to read before a large task: decisions with reasons and rejected alternatives ("not: …"),
+--brief gathers what to read before a large task: decisions with reasons and rejected alternatives ("not: …"),
 findings, facts, dead ends, open questions, next steps, what commits and documents say, and what no longer holds."""
 EXAMPLES = """examples:
   holdfast search "why is auth slow"
   holdfast search ECONNREFUSED --kind fact
-  holdfast search 48f428f9                      what a session did, by its id
+  holdfast search 48f428f9                      what one session did
   holdfast search "what did we do yesterday"    or 2026-11-03, 3 November, last week
   holdfast search -- --no-verify                a text that starts with a dash
-  holdfast search "retry with backoff" --everywhere -k 3
+  holdfast search "retry with backoff" --everywhere -n 3
   holdfast search --brief "retries of the export client"
   holdfast search --brief authentication --budget 1500 --json"""
 LONGEST = 240
@@ -49,13 +49,13 @@ OPTIONS = (
     ),
     option("--kind", action="append", choices=KINDS, metavar="KIND", help=f"only these: {', '.join(KINDS)}"),
     option("--project", default="", metavar="NAME", help="only this project of the repository"),
-    flag("--everywhere", "in every project on this machine"),
-    flag("--team", "on the team's server, in what members made searchable"),
+    flag("--everywhere", "search every project on this machine"),
+    flag("--team", "search what members made searchable on the team's server"),
     since("hits"),
     *limit("hits", "default: 5", "-k", default=5),
     flag("--all", "show the nearest hits even if nothing fits"),
     flag("--why", "also show how well each fits, from 0 to 1"),
-    flag("--brief", "collect everything known about a subject, before a large task"),
+    flag("--brief", "gather everything known about a subject, before a large task"),
     option(
         "--budget",
         type=int,
@@ -71,15 +71,13 @@ _OF_HITS = ("kind", "everywhere", "team", "all", "why", "since")
 def run(options: Namespace, machine: Machine) -> None:
     query = " ".join(options.query).strip()
     if not query:
-        raise UsageError("nothing to search for")
+        raise UsageError("no search words given")
     if options.brief:
         return _brief(options, machine, query)
     if options.budget is not None:
         raise UsageError("--budget needs --brief", fix="holdfast search --brief SUBJECT --budget N")
     if options.team and (options.everywhere or options.project):
-        raise UsageError(
-            "--team asks the server for this project alone", fix="Leave out --everywhere and --project"
-        )
+        raise UsageError("--team searches this project only", fix="Remove --everywhere and --project")
     if is_id(query) and (now := _renamed(machine, query)):
         output.note(f"{query} was reworded: it is {now} now.")
         query = now
@@ -88,7 +86,7 @@ def run(options: Namespace, machine: Machine) -> None:
     if options.json:
         return output.show_json([{**hit.as_json(), "title": titles.get(hit.session)} for hit in hits])
     if hits and not _is_clear(options, machine, query, hits):
-        output.note("Nothing clearly matches. The nearest:")
+        output.note("No clear match. The nearest:")
     for number, hit in enumerate(hits):
         if number:
             output.line()
@@ -112,7 +110,7 @@ def _brief(options: Namespace, machine: Machine, subject: str) -> None:
             )
     budget = BUDGET if options.budget is None else options.budget
     if budget < LEAST_BUDGET:
-        raise UsageError(f"--budget must be {LEAST_BUDGET} or more", fix=f"Leave it out for {BUDGET} tokens")
+        raise UsageError(f"--budget must be {LEAST_BUDGET} or more", fix=f"Omit it for {BUDGET} tokens")
     result = brief(machine, machine.project(), subject, budget, options.project)
     if options.json:
         return output.show_json(result.as_json())
@@ -157,7 +155,7 @@ def _is_clear(options: Namespace, machine: Machine, query: str, hits: Sequence[H
 
 def _nothing(options: Namespace, machine: Machine, query: str) -> str:
     if options.team:
-        return "Nothing the team made searchable matches. Without --team, search looks on this machine."
+        return "No match in what the team made searchable. Without --team, holdfast searches this machine."
     if not (options.everywhere or machine.project().memory.is_dir()):
         return "Memory is empty. holdfast import reads what agents recorded."
     if options.project and not options.everywhere and options.project not in project_names(machine.project()):

@@ -14,8 +14,8 @@ from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import counted, flat
 
 DESCRIPTION = """Shares decisions with your team through git. Each becomes a file .holdfast/decisions/ID.md with its
-reason and rejected alternatives, staged for you to commit and for others to review. In their clones it has no
-effect until they run `holdfast trust`. Without ID, proposes recent decisions, at most ten a week."""
+reason and rejected alternatives, staged for you to commit and for others to review. In their clones it has no effect
+until they run `holdfast trust`. Without ID, proposes recent decisions, at most ten a week."""
 EXAMPLES = """examples:
   holdfast share                         decisions worth sharing, one key for each
   holdfast share D-k3f9ab                write .holdfast/decisions/D-k3f9ab.md and stage it
@@ -40,7 +40,7 @@ def run(options: Namespace, machine: Machine) -> None:
     if options.list:
         return _list(options, machine, project)
     if (options.undo or options.decline) and not options.ids:
-        raise UsageError("an ID is missing", fix="holdfast share --list shows what is shared")
+        raise UsageError("ID is missing", fix="holdfast share --list shows what is shared")
     if options.undo:
         gone = sharing.unshare(machine, project, options.ids)
         return output.answer(
@@ -50,7 +50,9 @@ def run(options: Namespace, machine: Machine) -> None:
         )
     if options.decline:
         declined = sharing.decline(project, options.ids)
-        return output.answer(options, {"declined": declined}, f"Not proposed again: {', '.join(declined)}.")
+        return output.answer(
+            options, {"declined": declined}, f"Will not be proposed again: {', '.join(declined)}."
+        )
     if options.ids:
         return _share(options, machine, project, options.ids)
     return _propose(options, machine, project)
@@ -64,7 +66,7 @@ def _share(options: Namespace, machine: Machine, project: Project, ids: Sequence
 
 def _show_shared(shared: sharing.Shared) -> None:
     output.line(f"Staged {counted(len(shared.ids), 'decision')}: {', '.join(shared.ids)}.")
-    output.line("Commit them when you like: git commit -m 'Share decisions' .holdfast")
+    output.line("To commit them: git commit -m 'Share decisions' .holdfast")
 
 
 def _propose(options: Namespace, machine: Machine, project: Project) -> None:
@@ -78,7 +80,7 @@ def _propose(options: Namespace, machine: Machine, project: Project) -> None:
     if not consent.terminal():
         for one in proposed:
             output.wrapped(f"{one.id}  {_text(one)}", indent=0)
-        return output.line("holdfast share ID shares one; holdfast share --decline ID drops it.")
+        return output.line("holdfast share ID shares one; holdfast share --decline ID stops proposing it.")
     _ask_about(options, machine, project, proposed)
 
 

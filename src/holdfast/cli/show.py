@@ -67,7 +67,7 @@ def run(options: Namespace, machine: Machine) -> None:
 
 def _show_pull_request(options: Namespace, machine: Machine, project: Project) -> None:
     if options.session or options.at:
-        raise UsageError("--pr is for the current branch", fix="Leave out the session: holdfast show --pr")
+        raise UsageError("--pr works on the current branch", fix="Remove SESSION: holdfast show --pr")
     from holdfast.transcripts.pull_request import pull_request_text  # a session on screen does not need it
 
     output.write(pull_request_text(project, gate(machine, project)))

@@ -50,7 +50,7 @@ def run(options: Namespace, machine: Machine) -> None:
         ),
         (Column("Why", flexible=True, dispensable=4), lambda one: one.why),
     )
-    nothing = f"No similar session among {len(rows)}." if rows else EMPTY
+    nothing = f"No similar sessions among {len(rows)}." if rows else EMPTY
     output.answer(
         options,
         [

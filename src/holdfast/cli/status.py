@@ -61,7 +61,7 @@ def _offer_copies(machine: Machine, leaving: tuple[str, ...]) -> None:
     which = f"“{output.cut(leaving[0], 60)}”{f' and {len(leaving) - 1} more' if len(leaving) > 1 else ''}"
     output.lines(
         "",
-        f"  Claude Code deletes transcripts after 30 days; the next to go: {which}.",
+        f"  Claude Code deletes transcripts after 30 days; next to be deleted: {which}.",
         f"  To keep redacted copies, set keep_transcripts = true in {place(machine.home / 'config.toml')}.",
     )
     files.append(mark, b"offered\n", machine.home / "locks" / "copies-offered")
@@ -91,7 +91,7 @@ def _show(status: Status, conflicts: int) -> None:
     whose = "shared in git" if status.shared else "private"
     for wanted, line in (
         (counts, f"  open     {', '.join(counts)}"),
-        (conflicts, f"  sync     {plural(conflicts, 'conflict')} to settle: holdfast sync --conflicts"),
+        (conflicts, f"  sync     {plural(conflicts, 'conflict')} to resolve: holdfast sync --conflicts"),
         (status.candidates, f"  lessons  {lessons}: holdfast lessons review"),
         (status.sessions or status.shared, f"  ledger   {place(status.ledger)} ({whose})"),
         (status.waiting, f"  new      {transcripts}: holdfast {how}"),

@@ -7,12 +7,12 @@ from holdfast.store.switches import switch
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag
 
-DESCRIPTION = """Switches hooks off, or on again, in this directory and below. --capture concerns what is recorded,
---inject what agents see; without either, both. For a single session, set HOLDFAST=off; for a pattern, exclude in
+DESCRIPTION = """Turns hooks off, or back on, in this directory and below: with --capture only recording, with
+--inject only what agents see. For a single session, set HOLDFAST=off; for a pattern, set exclude in
 ~/.holdfast/config.toml. CI=true means off."""
 EXAMPLES = """examples:
   holdfast agents off             record and show nothing here and below
-  holdfast agents off --inject    record sessions, show them nothing
+  holdfast agents off --inject    record sessions, but show them nothing
   holdfast agents on
 """
 

@@ -18,8 +18,8 @@ from holdfast.terminal.options import Machine, Namespace, at_least_one, flag, op
 from holdfast.terminal.output import counted, flat
 
 DESCRIPTION = """Syncs this project's memory between machines. TARGET is a folder (a drive, a folder that Syncthing
-keeps), ssh://HOST/PATH, git (hidden refs in this repository's remote) or postgres://HOST/DB. Everything is sealed
-with your key; take the key to the other machine with `holdfast keys export`. What you share with a team is sealed
+keeps), ssh://HOST/PATH, git (hidden refs in this repository's remote) or postgres://HOST/DB. Everything is encrypted
+with your key; take the key to the other machine with `holdfast keys export`. What you share with a team is encrypted
 for its members. Without TARGET, syncs with the first one you used."""
 EXAMPLES = """examples:
   holdfast sync /media/usb/memory        a folder; asks the first time
@@ -29,7 +29,7 @@ EXAMPLES = """examples:
   holdfast sync                          the same target again
   holdfast sync --dry-run --json         what would be sent and received
   holdfast sync --conflicts              conflicts between machines or people
-  holdfast sync --keep 3f9a01c2          settle one of them
+  holdfast sync --keep 3f9a01c2          resolve one of them
 """
 _STEP_S = 5
 
@@ -44,9 +44,15 @@ OPTIONS = (
     flag("--dry-run", "what would be sent and received; nothing is written", group="what"),
     flag("--watch", "sync again whenever something changes, until Ctrl+C", group="what"),
     flag("--conflicts", "conflicts between machines or people", group="what"),
-    option("--keep", default="", metavar="VERSION", group="what", help="settle a conflict for this version"),
-    option("--after-session", choices=("on", "off"), group="what", help="sync whenever a session has ended"),
-    flag("--plain", "do not seal what goes to TARGET: anyone who can read it there can read your memory"),
+    option(
+        "--keep",
+        default="",
+        metavar="VERSION",
+        group="what",
+        help="resolve a conflict in favor of this version",
+    ),
+    option("--after-session", choices=("on", "off"), group="what", help="sync after every session"),
+    flag("--plain", "do not encrypt what goes to TARGET: anyone who can read it there can read your memory"),
     flag("--team-only", "send nothing of your own to TARGET, only what you share with the team"),
     option("--as", dest="identity", default="", metavar="NAME", help="the project's name on all machines"),
     option(
@@ -54,7 +60,7 @@ OPTIONS = (
         type=at_least_one,
         default=_STEP_S,
         metavar="SECONDS",
-        help="how often --watch checks (default: 5); a server tells at once",
+        help="how often --watch checks (default: 5); a server reports changes at once",
     ),
     flag("--quiet", "print nothing unless something is wrong"),
     flag("--yes", "do not ask"),
@@ -112,29 +118,29 @@ def _is_agreed(options: Namespace, machine: Machine, project: Project, name: str
     if found is not None:
         require_person(machine)
     if found is not None and not options.yes:
-        require_terminal(fix="Add --yes to agree, --dry-run to only look")
+        require_terminal(fix="Add --yes to agree, or --dry-run to see what it would do")
         who = (
             f"readable for {', '.join(map(_shown, found.readers))}"
             if found.readers
-            else "sealed for your own key"
+            else "encrypted with your own key"
         )
         lines = [
             f"One memory for every machine that has this project: {_shown(options.identity or found.identity)}."
         ]
         if not target.team_only:
             seal = (
-                "NOT sealed: anyone who can read the target can read it"
+                "NOT encrypted: anyone who can read the target can read it"
                 if found.plain
-                else "sealed for your own key"
+                else "encrypted with your own key"
             )
             go = "goes" if found.own == 1 else "go"
             lines.append(f"{counted(found.own, 'item')} of your memory {go} to {name}, {seal}.")
         if found.team:
-            seal = "NOT sealed" if found.plain else who
+            seal = "NOT encrypted" if found.plain else who
             lines.append(f"{counted(found.team, 'statement')} that you share with the team: {seal}.")
         for line in lines:
             output.note(line)
-        if not agreed("Sync?", fix="Add --yes to agree, --dry-run to only look"):
+        if not agreed("Sync?", fix="Add --yes to agree, or --dry-run to see what it would do"):
             return False
     service.agree_to(project, name, target, identity=options.identity)
     return True
@@ -164,13 +170,13 @@ def _show(options: Namespace, machine: Machine, project: Project, result: SyncRe
     output.line(f"{result.target}: {moved if result.sent or result.received else 'nothing new'}.")
     if result.sealed and read_settings(project).team is None:
         output.line(
-            f"{counted(result.sealed, 'pack')} sealed for others. If they are yours, bring the key of that machine: "
-            "holdfast keys export there, holdfast keys restore here."
+            f"{counted(result.sealed, 'pack')} encrypted for others. If they are yours, copy the key from that "
+            "machine: holdfast keys export there, holdfast keys restore here."
         )
     for joined in result.joined:
         output.line(f"{_shown(joined)} is now in the team.")
     if result.conflicts:
-        output.line(f"{counted(result.conflicts, 'conflict')} to settle: holdfast sync --conflicts")
+        output.line(f"{counted(result.conflicts, 'conflict')} to resolve: holdfast sync --conflicts")
     if result.index_asks:
         output.line(
             f"The team can search on this server. {counted(result.index_asks, 'statement')} that you share: not in it. "
@@ -261,9 +267,7 @@ def _watch(options: Namespace, machine: Machine, project: Project, name: str) ->
 def _after_session(options: Namespace, project: Project) -> None:
     on = options.after_session == "on"
     if on and not read_settings(project).default and not options.target:
-        raise UsageError(
-            "there is no target to sync with yet", fix="holdfast sync TARGET once, in a terminal"
-        )
+        raise UsageError("no sync target yet", fix="Run holdfast sync TARGET once in a terminal")
     change_settings(project, lambda settings: setattr(settings, "after_session", on))
     said = "holdfast syncs after every session." if on else "Automatic sync is off."
     if not options.target:
@@ -284,16 +288,16 @@ def _list(options: Namespace, project: Project) -> None:
     for conflict in found:
         output.heading(f"{conflict.name}  {label(conflict)}")
         for version in reversed(conflict.versions):
-            counts = " · counts now" if version == conflict.versions[-1] and not conflict.replaced else ""
+            counts = " · current" if version == conflict.versions[-1] and not conflict.replaced else ""
             entry = version.entry
             when = entry.order.time.strftime("%Y-%m-%d %H:%M")
             output.line(f"  {version.id[:8]}  {_shown(entry.by)} on {entry.order.machine}, {when}{counts}")
             output.wrapped(flat(visible(text_of(entry.body))), indent=12)
     if not found:
-        output.line("Nothing is in conflict.")
+        output.line("No conflicts.")
     else:
         output.line()
-        output.line("holdfast sync --keep VERSION settles one; the other version stays in the history.")
+        output.line("holdfast sync --keep VERSION resolves one; the other version stays in the history.")
 
 
 def _settle(options: Namespace, machine: Machine, project: Project) -> None:
@@ -304,7 +308,7 @@ def _settle(options: Namespace, machine: Machine, project: Project) -> None:
     output.answer(
         options,
         {"settled": conflict.name, "kept": options.keep},
-        "Settled. The next sync applies it here and sends it to the others.",
+        "Resolved. The next sync applies it here and sends it to the others.",
     )
 
 

@@ -16,8 +16,8 @@ from holdfast.terminal.options import Machine, Namespace, Verb, flag, option
 from holdfast.terminal.output import counted, flat
 
 DESCRIPTION = """Shares the decisions, facts and rules you choose with a team, through `holdfast sync`. They are
-sealed for the members; prompts, transcripts and file contents never leave. Search finds what others share at once;
-agents see it after you trust its author. `holdfast share` does the same through git and the pull request."""
+encrypted for the members; prompts, transcripts and file contents are never shared. Search finds what others share at
+once; agents see it once you trust its author. `holdfast share` does the same through git and the pull request."""
 EXAMPLES = """examples:
   holdfast team create Shop              a team for this project; you are its owner
   holdfast team invite                   a code for one person
@@ -31,7 +31,7 @@ EXAMPLES = """examples:
 _JSON = flag("--json", "the answer as JSON")
 _YES = flag("--yes", "do not ask")
 _IDS = option("ids", nargs="+", metavar="ID", help="ids of decisions and facts, or names of lessons")
-_WHO = option("member", metavar="MEMBER", help="a name, or the beginning of a key's fingerprint")
+_WHO = option("member", metavar="MEMBER", help="a name, or a prefix of a key's fingerprint")
 VERBS = {
     "create": Verb(
         "create a team for this project", (option("name", metavar="NAME", help="its name"), _JSON)
@@ -53,21 +53,26 @@ VERBS = {
         ),
     ),
     "join": Verb(
-        "answer an invitation", (option("code", metavar="CODE", help="what invite printed"), _YES, _JSON)
+        "accept an invitation",
+        (option("code", metavar="CODE", help="the code that invite printed"), _YES, _JSON),
     ),
-    "members": Verb("who is in the team, and their keys", (_JSON,)),
+    "members": Verb("list the members and their keys", (_JSON,)),
     "remove": Verb("remove a member; asks first", (_WHO, _YES, _JSON)),
     "leave": Verb("leave the team and withdraw what you shared", (_YES, _JSON)),
     "share": Verb("share with the team at the next sync", (_IDS, _JSON)),
-    "private": Verb("make private again; withdraws what was shared", (_IDS, _JSON)),
-    "items": Verb("what the team shares", (_JSON,)),
+    "private": Verb("make what you shared private again", (_IDS, _JSON)),
+    "items": Verb("list what the team shares", (_JSON,)),
     "trust": Verb("let your agents see what a member shares", (_WHO, _YES, _JSON)),
     "distrust": Verb("stop showing your agents what a member shares", (_WHO, _JSON)),
     "doctor": Verb(
         "check the team's PostgreSQL server: versions, policies, members, slow queries",
         (
             option(
-                "address", nargs="?", default="", metavar="ADDRESS", help="a server; else the one synced with"
+                "address",
+                nargs="?",
+                default="",
+                metavar="ADDRESS",
+                help="default: the server this project syncs with",
             ),
             _JSON,
         ),
@@ -98,7 +103,7 @@ def run_invite(options: Namespace, machine: Machine) -> None:
     output.answer(
         options,
         {"code": code, "role": options.role, "days": options.days},
-        f"For one person, for {options.days:g} days. They run this in their clone, and sync; then you sync:\n\n"
+        f"For one person, for {options.days:g} days. They run this command in their clone and sync; then you sync:\n\n"
         f"holdfast team join {code}",
     )
 
@@ -161,15 +166,17 @@ def run_remove(options: Namespace, machine: Machine) -> int | None:
     require_person(machine)
     project = machine.project()
     question = (
-        f"Remove {_shown(options.member)}? What was shared until now may stay in their copies; from the next sync of "
-        "each member on, nothing new is readable for them."
+        f"Remove {_shown(options.member)}? They may keep copies of what was shared so far; once each member has "
+        "synced, they cannot read anything new."
     )
     if not options.yes and not agreed(question, fix="Add --yes to go ahead"):
         output.line("Nothing was changed.")
         return 1
     member = service.remove(machine, project, options.member)
     output.answer(
-        options, {"removed": member.author, "name": member.name}, f"{_shown(member.name)} is out. Now sync."
+        options,
+        {"removed": member.author, "name": member.name},
+        f"{_shown(member.name)} has been removed. Run holdfast sync now.",
     )
     return None
 

@@ -12,7 +12,7 @@ from holdfast.terminal.consent import agreed, require_person
 from holdfast.terminal.options import Machine, Namespace, Verb, flag, option
 from holdfast.terminal.output import plural
 
-DESCRIPTION = """Keeps what a team syncs on a PostgreSQL server: `holdfast sync postgres://…` publishes there, and
+DESCRIPTION = """Stores what a team syncs on a PostgreSQL server: `holdfast sync postgres://…` publishes to it, and
 the server decides who sees which project. The database administrator sets it up and adds projects; owners add
 members. Passwords go into ~/.pgpass, never into an address."""
 EXAMPLES = """examples:
@@ -28,8 +28,8 @@ _LOGIN = option("login", metavar="LOGIN", help="a login of the server")
 _JSON = flag("--json", "the answer as JSON")
 VERBS = {
     "setup": Verb(
-        "make or upgrade the schema, as administrator of the database",
-        (_ADDRESS, flag("--dry-run", "show what would run, and run nothing for good"), _JSON),
+        "create or upgrade the schema, as database administrator",
+        (_ADDRESS, flag("--dry-run", "show what would run, and change nothing"), _JSON),
     ),
     "project": Verb("add this project with its first owner, as administrator", (_ADDRESS, _LOGIN, _JSON)),
     "member": Verb(
@@ -44,25 +44,27 @@ VERBS = {
         ),
     ),
     "index": Verb(
-        "search on the server: what you share lies there in clear text; off unless you choose it",
+        "search on the server, which stores what you share in clear text; off by default",
         (
             _ADDRESS,
             option(
-                "choice", choices=("on", "off"), metavar="on|off", help="make it searchable, or take it back"
+                "choice", choices=("on", "off"), metavar="on|off", help="turn search on the server on or off"
             ),
-            flag("--own", "off for what you share alone; an owner's off is for everybody"),
+            flag("--own", "with off: only for what you share (an owner's off is for everyone)"),
             flag("--yes", "do not ask"),
             _JSON,
         ),
     ),
-    "check": Verb("version, schema, policies and members; exit code 1 with a problem", (_ADDRESS, _JSON)),
+    "check": Verb(
+        "check version, schema, policies and members; exit code 1 if there is a problem", (_ADDRESS, _JSON)
+    ),
 }
 OPTIONS = (_JSON,)
 
 
 def run(options: Namespace, machine: Machine) -> None:
     raise UsageError(
-        "say what to do: setup, project, member, index or check", fix="See holdfast team server --help"
+        "a verb is missing: setup, project, member, index or check", fix="See holdfast team server --help"
     )
 
 
@@ -88,7 +90,7 @@ def run_member(options: Namespace, machine: Machine) -> None:
     administration.set_member(parse_address(options.address), project, options.login, options.role)
     text = f"{options.login} is {options.role} of project {project} now."
     if options.role == "none":
-        text = f"{options.login} sees nothing of project {project} any more; what was fetched before stays there."
+        text = f"{options.login} no longer has access to project {project}, but keeps what it has already fetched."
     output.answer(options, {"project": project, "login": options.login, "role": options.role}, text)
 
 
@@ -116,7 +118,7 @@ def run_index(options: Namespace, machine: Machine) -> int | None:
     if not options.yes:
         for text in _consent(access, len(own), is_first=not access.is_on):
             output.wrapped(text, indent=0)
-        if not agreed("Make it searchable?", fix="Say --yes to agree"):
+        if not agreed("Make it searchable?", fix="Add --yes to agree"):
             output.line("Nothing was changed.")
             return 1
     if not access.is_on:
@@ -138,19 +140,19 @@ def _consent(access: administration.SearchAccess, own: int, *, is_first: bool) -
     readers = ", ".join(f"{login} ({role})" for login, role in access.readers)
     return [
         "Search on the server needs clear text. What you share with the team then lies readable in its database, "
-        f"{plural(own, 'statement')} now and what you share later: the text, its reason, what was turned down, the "
+        f"{plural(own, 'statement')} now and what you share later: the text, its reason, rejected alternatives, the "
         "command that showed it, its date, and your key's fingerprint. Nothing else goes there.",
-        f"Readable by every login with a role in this project, now {readers}, whether its holder is in the team or "
-        "not; by its administrators; and by anyone who gets its backups, replicas or disks.",
+        f"Every login with a role in this project (now {readers}) can read it, in the team or not; so can the "
+        "administrators, and anyone with access to backups, replicas or disks.",
         *(
             [
-                "You decide this for the project. Each other member is asked before anything of theirs goes there."
+                "You decide this for the project. Every other member is asked before their own statements go there."
             ]
             if is_first
             else []
         ),
-        "What you keep private or forget goes from there with your next sync; `index … off` removes all of it. "
-        "Backups of the server keep what they have.",
+        "Your next sync deletes there what you make private or forget; `index … off` deletes everything. Backups "
+        "of the server keep their copies.",
     ]
 
 
@@ -158,12 +160,12 @@ def _index_off(options: Namespace, machine: Machine, *, is_owner: bool) -> None:
     project, address = machine.project(), parse_address(options.address)
     if is_owner:
         administration.set_search(address, _project(machine), on=False)
-        text = "Nobody searches this project on the server any more; what everybody had there is deleted."
+        text = "Search on the server is off for this project; everyone's statements there are deleted."
     else:
         number = team_index.take_back(machine, project, options.address)
-        text = f"{plural(number, 'statement')} of yours deleted from the server's index."
+        text = f"{plural(number, 'statement')} of yours deleted from the server."
     team_index.answer(project, options.address, agree=False)
-    output.answer(options, {"index": "off", "everybody": is_owner}, f"{text} Backups keep what they have.")
+    output.answer(options, {"index": "off", "everybody": is_owner}, f"{text} Backups keep their copies.")
 
 
 def run_check(options: Namespace, machine: Machine) -> int:
@@ -182,9 +184,9 @@ def _show(report: health.ServerReport) -> None:
     output.line(
         f"{report.address}: PostgreSQL {report.server}, pgvector {report.extension or 'missing'}, {how}{replica}"
     )
-    all_of_it = ", whom no policy binds" if report.passes_policies else ""
+    all_of_it = ", who bypasses all policies" if report.passes_policies else ""
     output.line(f"schema {report.schema} of {report.newest}; you are {report.login}{all_of_it}")
-    output.line(f"{plural(len(report.members), 'member')} of projects that you see")
+    output.line(f"{plural(len(report.members), 'member')} of the projects that you can see")
     for project, login, role in report.members:
         searched = ", searchable on the server" if project in report.searchable else ""
         output.item(f"{project}{searched}  {login}  {role}")
@@ -193,7 +195,7 @@ def _show(report: health.ServerReport) -> None:
     for problem in report.problems:
         output.line(problem)
     if not report.problems:
-        output.line("Nothing is wrong.")
+        output.line("No problems found.")
 
 
 def _project(machine: Machine) -> str:

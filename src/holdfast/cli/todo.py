@@ -1,4 +1,4 @@
-"""`holdfast todo`: what is to be done in this project, in current.md."""
+"""`holdfast todo`: what to do in this project, in current.md."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from holdfast.terminal.options import SUPPRESS, Machine, Namespace, Verb, flag, 
 from holdfast.terminal.output import flat
 from holdfast.views import memory as views
 
-DESCRIPTION = """Lists to-dos of this branch. New sessions see them. Sessions add what they left open; what you add
-stays until you close it. Checkboxes you write into current.md count too."""
+DESCRIPTION = """Lists the to-dos of this branch. New sessions see them. Sessions add what they left open; what you
+add stays until you close it. Checkboxes that you write into current.md count too."""
 EXAMPLES = """examples:
   holdfast todo
   holdfast todo --project billing
@@ -23,26 +23,26 @@ EXAMPLES = """examples:
 
 _JSON = flag("--json", "the to-dos as JSON", default=SUPPRESS)
 _PRIORITIES = ("high", "normal", "low")
-_IDS = option("ids", nargs="+", metavar="ID", help="the to-do's id, or the beginning of it")
+_IDS = option("ids", nargs="+", metavar="ID", help="the to-do's id, or a prefix of it")
 OPTIONS = (
-    flag("--all", "those of other branches and closed ones too"),
-    *limit("to-dos, the urgent first", "default: all"),
+    flag("--all", "include other branches and closed to-dos"),
+    *limit("to-dos, most urgent first", "default: all"),
     option(
         "--project",
         default="",
         metavar="NAME",
-        help="of another project of this repository (default: the one this branch works on; with --all every one)",
+        help="list those of another project (default: the one this branch works on; with --all every project)",
     ),
     flag("--json", "the to-dos as JSON"),
 )
 VERBS = {
-    "list": Verb("what is to be done, the urgent first (the default)", of_verb(*OPTIONS)),
+    "list": Verb("list to-dos, most urgent first (the default)", of_verb(*OPTIONS)),
     "add": Verb(
-        "note something to be done",
+        "add a to-do",
         (
-            option("text", metavar="TEXT", help="what is to be done"),
-            option("--priority", choices=_PRIORITIES, help="default: normal, or as it was"),
-            option("--owner", choices=("user", "agent"), help="who is to do it"),
+            option("text", metavar="TEXT", help="what to do"),
+            option("--priority", choices=_PRIORITIES, help="default: normal, or unchanged"),
+            option("--owner", choices=("user", "agent"), help="who should do it"),
             option("--because", metavar="WHY", help="why it matters"),
             _JSON,
         ),
@@ -50,8 +50,8 @@ VERBS = {
     "change": Verb(
         "reword a to-do",
         (
-            option("id", metavar="ID", help="the to-do's id, or the beginning of it"),
-            option("text", nargs="?", metavar="TEXT", help="what is to be done (default: as before)"),
+            option("id", metavar="ID", help="the to-do's id, or a prefix of it"),
+            option("text", nargs="?", metavar="TEXT", help="what to do (default: as before)"),
             option("--priority", choices=_PRIORITIES, help="default: as before"),
             option("--because", metavar="WHY", help="why it matters (default: as before)"),
             _JSON,
@@ -66,12 +66,10 @@ def run(options: Namespace, machine: Machine) -> None:
     listed, problems = app.list_todos(machine, everything=options.all, name=options.project)
     output.warn_all(problem.message for problem in problems)
     items = [(todo.item, todo.closed) for todo in listed][: options.limit]
-    nothing = "Nothing to do. holdfast todo add TEXT notes something."
+    nothing = "No to-dos. holdfast todo add TEXT adds one."
     elsewhere = () if items or options.all else app.list_todos(machine, everything=True)[0]
     if any(not todo.closed for todo in elsewhere):
-        nothing = (
-            "Nothing to do on this branch. holdfast todo --all lists what other branches and projects left."
-        )
+        nothing = "No to-dos on this branch. holdfast todo --all lists those of other branches and projects."
     titles = session_titles(machine.project(), [item.session for item, _ in items if item.session])
     output.answer(
         options,
@@ -82,7 +80,7 @@ def run(options: Namespace, machine: Machine) -> None:
 
 def run_add(options: Namespace, machine: Machine) -> None:
     added = app.add_todo(machine, options.text, options.priority, options.owner, options.because)
-    status = "added" if added.status == "added" else "is there already, and yours now"
+    status = "added" if added.status == "added" else "is already there, and is now yours"
     output.answer(
         options,
         {"status": added.status, **views.todo_as_json(added.item)},

@@ -22,15 +22,15 @@ from holdfast.terminal.output import counted, flat
 from holdfast.upkeep.archives import Received, accept, drop, find_waiting, waiting
 from holdfast.views import lessons as lesson_views
 
-DESCRIPTION = """Lists what came from elsewhere and is waiting for you: archives from other machines, and lessons
-and decisions in the repository. Agents see none of it. With NAME (an archive's id or title, a lesson, or a
-decision's id), shows in full what agents would see, and asks. Any change to the content needs trust again."""
+DESCRIPTION = """Lists what came from elsewhere and awaits your review: archives from other machines, and lessons and
+decisions in the repository. Agents see none of it. With NAME (an archive's id or title, a lesson, or a decision's
+id), shows in full what agents would see, and asks. Any change to the content needs trust again."""
 EXAMPLES = """examples:
-  holdfast trust                 what waits here
-  holdfast trust 1f4a9c02        look into an archive, and take it in
-  holdfast trust 1f4a9c02 --drop  remove an archive that waits
-  holdfast trust go-generate     a lesson that came with the repository
-  holdfast trust D-k3f9ab        a decision that came with the repository
+  holdfast trust                   list what is waiting
+  holdfast trust 1f4a9c02          review an archive, then import it
+  holdfast trust 1f4a9c02 --drop   discard a waiting archive
+  holdfast trust go-generate       a lesson that came with the repository
+  holdfast trust D-k3f9ab          a decision that came with the repository
 """
 _DECISION = lazy_regex(r"D-[0-9a-z]{2,6}\Z")
 _NOUNS = {
@@ -52,10 +52,10 @@ _LABELS = {
 
 OPTIONS = (
     option("names", nargs="*", metavar="NAME", help="an archive's id or title, a lesson, or a decision's id"),
-    flag("--drop", "remove an archive that waits; the file that it came from stays", group="how"),
-    flag("--revoke", "take trust away from lessons or decisions again", group="how"),
-    flag("--yes", "do not ask: agree; needs a NAME"),
-    flag("--json", "what waits, or what was done, as JSON"),
+    flag("--drop", "discard a waiting archive; the file it came from stays", group="how"),
+    flag("--revoke", "revoke trust in lessons or decisions", group="how"),
+    flag("--yes", "do not ask; needs a NAME"),
+    flag("--json", "what is waiting, or what was done, as JSON"),
 )
 
 
@@ -69,14 +69,18 @@ def run(options: Namespace, machine: Machine) -> int:
     options.all = False
     if options.revoke or (options.names and not archives):
         if options.drop:
-            raise UsageError(f"no archive {options.names[0]!r} waits here", fix="holdfast trust lists them")
+            raise UsageError(
+                f"no archive {options.names[0]!r} is waiting here", fix="holdfast trust lists them"
+            )
         try:
             return lessons_verbs.trust(options, machine)
         except NotFound as error:
             problem = error.problem.replace("no lesson", "no archive and no lesson")
-            raise NotFound(problem, fix="holdfast trust lists what waits") from error
+            raise NotFound(problem, fix="holdfast trust lists what is waiting") from error
     if options.names:
-        raise UsageError("archives and lessons at once", fix="Name them one after the other")
+        raise UsageError(
+            "archives and lessons cannot be trusted together", fix="Name them in separate commands"
+        )
     if not archives:
         return _list(options, machine, project)
     if options.drop:
@@ -110,14 +114,14 @@ def _decisions(options: Namespace, machine: Machine, project: Project) -> int:
         output.line("Nothing was changed.")
         return 1
     done = decisions.agree(machine, project, seen)
-    said = f"Trusted: {', '.join(done)}. Any change takes it back."
+    said = f"Trusted: {', '.join(done)}. Any change revokes that."
     output.answer(options, {"trusted": done, "waiting": []}, said)
     return 0
 
 
 def _list(options: Namespace, machine: Machine, project: Project) -> int:
     if options.yes or options.drop:
-        raise UsageError("a NAME is missing", fix="holdfast trust lists what waits")
+        raise UsageError("NAME is missing", fix="holdfast trust lists what is waiting")
     archives, lessons = waiting(machine, project), sharing.to_trust(machine, project)
     shared = decisions.to_trust(machine, project)
     if options.json:
@@ -141,9 +145,9 @@ def _list(options: Namespace, machine: Machine, project: Project) -> int:
         output.line(f"  {flat(visible(one.decision.text))}", under=2)
     if archives or lessons or shared:
         output.line()
-        output.line("Agents see nothing of this. holdfast trust NAME shows one in full, and asks.")
+        output.line("Agents do not see any of this. holdfast trust NAME shows one in full, then asks.")
     else:
-        output.line("Nothing here waits for your trust.")
+        output.line("Nothing here is waiting for your trust.")
     return 0
 
 
@@ -162,7 +166,7 @@ def _holds(received: Received) -> str:
     counts = received.contents.counts()
     parts = [counted(counts[kind], noun) for kind, noun in _NOUNS.items() if kind in counts]
     size = amount(received.archive.manifest.bytes)
-    return f"{', '.join(parts) or 'nothing that can be searched'} ({size})"
+    return f"{', '.join(parts) or 'nothing to search'} ({size})"
 
 
 def show_received(received: Received) -> None:
@@ -187,11 +191,11 @@ def _agree(options: Namespace, machine: Machine, project: Project, archives: Seq
     for archive in archives:
         if not options.json:
             show_received(archive)
-        if not options.yes and not agreed("Trust this and read it in?", "Add --yes to agree"):
+        if not options.yes and not agreed("Trust this archive and import it?", "Add --yes to agree"):
             output.line("Nothing was changed.")
             return 1
         accept(machine, project, archive, __version__)
         done.append(archive.archive.id)
-    trusted = f"Trusted and taken in: {', '.join(done)}. What was here is unchanged."
+    trusted = f"Trusted and imported: {', '.join(done)}. What was here is unchanged."
     output.answer(options, {"trusted": done, "waiting": []}, trusted)
     return 0

@@ -9,8 +9,8 @@ from holdfast.terminal import output
 from holdfast.terminal.options import SUPPRESS, Machine, Namespace, count, flag, option
 
 DESCRIPTION = """Opens everything holdfast knows as a page in your browser: sessions and what memory showed them,
-decisions, facts and rules, cost, search. Only this machine can reach it, through a link that works once. It ends
-with Ctrl+C, with its terminal, or after 30 minutes without use."""
+decisions, facts and rules, cost, search. Only this machine can reach it, through a link that works once. It ends with
+Ctrl+C, when its terminal closes, or after 30 minutes without use."""
 EXAMPLES = """examples:
   holdfast ui
   holdfast ui --all                  every project on this machine, and all of them together
@@ -38,8 +38,8 @@ def run(options: Namespace, machine: Machine) -> None:
     terminal = next((stream.fileno() for stream in (sys.stdin, sys.stdout) if stream.isatty()), None)
     if terminal is None and not (options.no_open or options.print_url):
         raise UsageError(
-            "there is no terminal to end the page with",
-            fix="Run it in a terminal, or add --print-url: it then ends with the process that started it",
+            "holdfast ui needs a terminal",
+            fix="Run it in a terminal, or add --print-url; it then runs until the process that started it ends",
         )
     from holdfast.web.projects import open_projects
 
@@ -79,8 +79,10 @@ class _Offer:
             output.heading("holdfast ui")
         output.write(f"\n  {url}\n\n")
         if self._first:
-            output.line("  The link works once and for you alone. It ends after 30 minutes without use.")
+            output.line(
+                "  The link works once, and only for you. The page stops after 30 minutes without use."
+            )
             if self._keys:
-                output.line("  Enter: another link    Ctrl+C: end")
+                output.line("  Enter: new link    Ctrl+C: stop")
         self._first = False
         sys.stdout.flush()

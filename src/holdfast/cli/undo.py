@@ -12,16 +12,16 @@ from holdfast.terminal.options import Machine, Namespace, at_least_one, flag, op
 from holdfast.terminal.output import Column, Table, counted
 from holdfast.views.ledger import day
 
-DESCRIPTION = """Takes back the last change holdfast made to current.md, style.md, reference.md, open-questions.md
-and lessons: everything one command or session changed. Shows the change first, and asks. Your own edits are never
-taken back. The log and the ledger are append-only and stay as they are."""
+DESCRIPTION = """Undoes the last change holdfast made to current.md, style.md, reference.md, open-questions.md and
+lessons: everything that one command or session changed. Shows the change first, and asks. Your own edits are never
+undone. The log and the ledger are append-only and stay as they are."""
 EXAMPLES = """examples:
-  holdfast undo                     show the last change, ask, and take it back; again, and it is back
+  holdfast undo                     show the last change, ask, and undo it; run it again to redo it
   holdfast undo --yes               the same without a question, for scripts
   holdfast undo current.md          only in this file
-  holdfast undo current.md --to 12  what it held after change 12 (holdfast history current.md lists them)
+  holdfast undo current.md --to 12  as it was after change 12 (holdfast history current.md lists them)
   holdfast undo --dry-run           only show what would change
-  holdfast undo --personal          the last change of your personal lessons
+  holdfast undo --personal          the last change to your personal lessons
 """
 
 
@@ -30,28 +30,30 @@ _NAMES = {UNDO: "the undo", "capture": "what sessions left in memory"}
 
 OPTIONS = (
     option("file", nargs="?", metavar="FILE", help="only this file, e.g. current.md"),
-    option("--to", type=at_least_one, metavar="N", help="bring back what a file held after change N"),
-    flag("--personal", "take back the last change of your personal lessons instead"),
+    option("--to", type=at_least_one, metavar="N", help="restore a file as it was after change N"),
+    flag("--personal", "undo the last change to your personal lessons instead"),
     flag("--yes", "do not ask"),
     flag("--dry-run", "only show what would change, line by line"),
-    flag("--json", "what was taken back as JSON; implies --yes"),
+    flag("--json", "what was undone, as JSON; implies --yes"),
 )
 
 
 def run(options: Namespace, machine: Machine) -> int:
     if options.personal and (options.file or options.to):
-        raise UsageError("--personal takes no FILE and no --to", fix="Say holdfast undo --personal")
+        raise UsageError("--personal cannot be used with FILE or --to", fix="Run holdfast undo --personal")
     planned = _undo(options, machine, dry_run=True)
     if not planned:
         output.answer(
             options,
             {"done": False, "files": []},
-            f"{options.file or 'It'} holds that already." if options.to else "There is nothing to take back.",
+            f"{options.file or 'It'} is already as it was then."
+            if options.to
+            else "There is nothing to undo.",
         )
         return 0
     asks = not (options.yes or options.json or options.dry_run)
     if not options.json and (asks or options.dry_run):
-        _show(planned, options, ("Would bring back", "Would take back"))
+        _show(planned, options, ("Would restore", "Would undo"))
     if asks and not agreed("Go ahead?"):
         output.line("Nothing was changed.")
         return 1
@@ -75,14 +77,14 @@ def _undo(options: Namespace, machine: Machine, *, dry_run: bool) -> list[Undone
 def _as_planned(options: Namespace, machine: Machine, planned: list[Undone]) -> list[Undone]:
     """A session may have ended while the person was asked: changes that they have not seen are not reverted."""
     if _undo(options, machine, dry_run=True) != planned:
-        raise StoreError("something was written meanwhile", fix="Look again: holdfast undo")
+        raise StoreError("the files changed in the meantime", fix="Run holdfast undo again")
     return _undo(options, machine, dry_run=False)
 
 
 def _show(files: list[Undone], options: Namespace, words: tuple[str, str]) -> None:
     brought, taken = words
     if options.to:
-        output.line(f"{brought} what {files[0].file} held after change {options.to}.")
+        output.line(f"{brought} {files[0].file} as it was after change {options.to}.")
     else:
         newest = max(
             (change for undone_file in files for change in undone_file.changes), key=lambda change: change.n
@@ -94,16 +96,16 @@ def _show(files: list[Undone], options: Namespace, words: tuple[str, str]) -> No
 
 
 def _list(files: list[Undone], options: Namespace) -> None:
-    columns = [Column("File", flexible=True), Column("What becomes of it"), Column("Change", dispensable=1)]
+    columns = [Column("File", flexible=True), Column("Result"), Column("Change", dispensable=1)]
     output.show(Table(columns, [_row(undone, options) for undone in files]))
 
 
 def _row(undone: Undone, options: Namespace) -> tuple[str, str, str]:
     again = any(change.reason == UNDO for change in undone.changes)
-    gone = "removed again" if again else "removed, as it was new"
+    gone = "removed again" if again else "removed, because it was new"
     description = gone if undone.gone else f"{lines(undone.added, undone.removed)} lines"
     if undone.file.startswith(".holdfast/"):
-        description = "taken out of git" if undone.gone else "tracked in git again, not committed"
+        description = "no longer tracked in git" if undone.gone else "tracked in git again, not committed"
     numbers = ", ".join(str(change.n) for change in undone.changes[:5])
     more = " …" if len(undone.changes) > 5 else ""
     return undone.file, description, "" if options.to else f"{numbers}{more}"
@@ -116,7 +118,7 @@ def _tell(done: list[Undone], options: Namespace, *, shown: bool) -> None:
         if shared := [undone for undone in done if undone.file.startswith(".holdfast/")]:
             _list(shared, options)
     else:
-        _show(done, options, ("Brought back", "Taken back"))
+        _show(done, options, ("Restored", "Undone"))
     file = f" {options.file or done[0].file}" if options.to or options.file else ""
     file = " --personal" if options.personal else file
-    output.line(f"holdfast undo{file} brings it back; holdfast history FILE lists every version.")
+    output.line(f"holdfast undo{file} redoes it; holdfast history FILE lists every version.")

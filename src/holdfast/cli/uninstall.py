@@ -23,23 +23,23 @@ from holdfast.upkeep.memories import StoredMemory
 from holdfast.upkeep.own_folder import Emptied, archives, empty_own_folder, other_memories
 
 DESCRIPTION = """Removes holdfast's hooks and tools from an agent's configuration. A file that has not changed since
-is restored, byte for byte; otherwise only our entries go. Memory stays, unless you say --purge: this removes the memory
-of this project (of no other), after a backup in ~/.holdfast/backups, which holdfast restore reads back in. A ledger
-shared in git stays. Other projects keep their memory: they are listed with their folders; run the same there. With
---all, purging the last project also removes the caches and locks in ~/.holdfast. Backups, exports and the machine.key
-that recognises them stay, unless you say --no-backup. Your settings, lessons and keys always stay, by name."""
+is restored, byte for byte; otherwise only holdfast's entries are removed. Memory stays unless you add --purge, which
+removes the memory of this project only, after a backup to ~/.holdfast/backups; holdfast restore reads it back in. A
+ledger shared in git stays. Other projects keep their memory and are listed with their folders; run the command there
+too. With --all, purging the last project also removes the caches and locks in ~/.holdfast. Backups, exports and the
+machine.key that recognises them stay unless you add --no-backup. Settings, lessons and keys always stay."""
 EXAMPLES = """examples:
-  holdfast agents uninstall claude-code --dry-run   only show what would change
-  holdfast agents uninstall claude-code             hooks and tools out of Claude Code's files
-  holdfast agents uninstall --all                   out of every agent's; the memory stays
-  holdfast agents uninstall --all --purge           and remove this project's memory, after a backup
-  holdfast agents uninstall --all --purge --no-backup   with the last project: its earlier backups and exports, too
+  holdfast agents uninstall claude-code --dry-run       only show what would change
+  holdfast agents uninstall claude-code                 remove hooks and tools from Claude Code's files
+  holdfast agents uninstall --all                       from every agent's files; the memory stays
+  holdfast agents uninstall --all --purge               and remove this project's memory, after a backup
+  holdfast agents uninstall --all --purge --no-backup   with the last project: earlier backups and exports too
 """
 
 OPTIONS = (
     option("agent", nargs="?", metavar="AGENT", help=f"one of: {', '.join(HOSTS)}"),
     flag("--all", "every agent"),
-    option("--scope", choices=SCOPES, help="only there (default: yours and this repository's)"),
+    option("--scope", choices=SCOPES, help="only this configuration (default: yours and this repository's)"),
     flag("--purge", "also remove this project's memory, after a backup"),
     flag(
         "--no-backup",
@@ -48,7 +48,7 @@ OPTIONS = (
     flag("--diff", "show every changed line; without it, several agents are listed by name"),
     flag("--yes", "do not ask"),
     flag("--dry-run", "only show what would change"),
-    flag("--json", "what was changed as JSON; implies --yes, but for --purge"),
+    flag("--json", "what was changed as JSON; implies --yes, except for --purge"),
 )
 
 
@@ -77,7 +77,7 @@ def run(options: Namespace, machine: Machine) -> int:
             output.show_json(_as_json(plans, purged, options))
         else:
             if purged is None and not any(plan.is_change for plan in plans):
-                output.line("Nothing would change: no hooks of ours are there.")
+                output.line("Nothing would change: holdfast's hooks are not installed.")
             _show_others(machine, others)
         return 1 if problems else 0
     # Ask both questions before doing anything, so that no one ends up with half of the result.
@@ -99,16 +99,16 @@ def run(options: Namespace, machine: Machine) -> int:
         return 1 if problems else 0
     for plan in plans:
         if plan.is_change or not options.all:
-            state = "hooks removed" if plan.is_change else "no hooks of ours were there"
+            state = "hooks removed" if plan.is_change else "holdfast's hooks were not installed"
             output.line(f"{host_for(plan.agent).title}: {state}.")
     if options.all and not changes:
-        output.line("No hooks of ours were in any agent's files.")
+        output.line("No agent's files contained holdfast's hooks.")
     if options.all:
         _tell_what_stays(machine, plans)
     if purged is not None:
         output.line("The memory stays." if refused else f"{output.place(purged.memory)}: removed.")
         if purged.backup:
-            output.line(f"Backup: {output.place(purged.backup)} (holdfast restore FILE brings it back).")
+            output.line(f"Backup: {output.place(purged.backup)} (holdfast restore FILE reads it back in).")
     _show_others(machine, others)
     if emptied is not None:
         _show_emptied(machine, emptied, options)
@@ -170,7 +170,8 @@ def _tell_what_stays(machine: Machine, plans: Sequence[Plan]) -> None:
     """Of all that was ever wired, what only another place can take out."""
     for path in still_wired(machine, plans):
         output.line(
-            f"{output.place(path)} still has our entries: run holdfast agents uninstall --all in that repository."
+            f"{output.place(path)} still contains holdfast's entries: run holdfast agents uninstall --all in that "
+            "repository."
         )
     for agent in made_before(machine):
         output.line(
@@ -180,11 +181,11 @@ def _tell_what_stays(machine: Machine, plans: Sequence[Plan]) -> None:
 
 def _check(options: Namespace) -> None:
     if bool(options.agent) == options.all:
-        raise UsageError("name an agent, or say --all", fix=f"Known: {', '.join(HOSTS)}")
+        raise UsageError("no agent given", fix=f"Known: {', '.join(HOSTS)}")
     if options.no_backup and not options.purge:
-        raise UsageError("--no-backup is for --purge only", fix="Leave it out")
+        raise UsageError("--no-backup needs --purge", fix="Add --purge, or remove --no-backup")
     if options.purge and options.json and not (options.yes or options.dry_run):
-        raise UsageError("--purge removes a memory", fix="Say --yes as well, or --dry-run to only look")
+        raise UsageError("--purge removes a memory", fix="Add --yes, or --dry-run to see what it would do")
 
 
 def _show_purge(purged: Purged | None, doomed: Sequence[Path], options: Namespace) -> None:

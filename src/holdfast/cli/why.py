@@ -13,11 +13,11 @@ from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import counted, in_words, places
 from holdfast.views.ledger import day
 
-DESCRIPTION = """Shows exactly what holdfast put into a session, with tokens and reasons, or why it put in nothing.
+DESCRIPTION = """Shows exactly what holdfast added to a session, with tokens and reasons, or why it added nothing.
 SESSION is an id or `last`. Given a decision's id, shows the decision with its reason, its source and who was told."""
 EXAMPLES = """examples:
-  holdfast why             the newest session that was told something
-  holdfast why 847ff7d2    one session, by its id or the beginning of it
+  holdfast why             the latest session that saw something from memory
+  holdfast why 847ff7d2    one session, by its id or a prefix of it
   holdfast why D-k3f9ab    one decision: why it was made, and which sessions were told
 """
 
@@ -42,7 +42,7 @@ def run(options: Namespace, machine: Machine) -> None:
     for entry in entries:
         _show(entry, origins)
     if not entries:
-        output.line("No session has seen anything from memory here yet.")
+        output.line("No session here has seen anything from memory yet.")
     if silent:
         output.line(f"A session started here now would see nothing: {places(silent)}.")
 

@@ -11,9 +11,9 @@ from holdfast.terminal.options import Machine, Namespace, flag, option
 from holdfast.terminal.output import counted, flat
 
 DESCRIPTION = """Asks your own agent, or a configured model, to write down what a session settled. It sees the
-conversation without secrets and must quote it; anything it cannot quote is dropped. This uses your agent's quota,
-or costs what the model costs: `holdfast ledger list --agent holdfast` lists each call. With writer set in the
-personal configuration, this happens after sessions of ten messages or more, at most five times a day."""
+conversation without secrets and must quote it; anything it cannot quote is dropped. This uses your agent's quota, or
+costs what the model costs: `holdfast ledger list --agent holdfast` lists each call. With writer set in the personal
+configuration, this happens after sessions of ten messages or more, at most five times a day."""
 EXAMPLES = """examples:
   holdfast note write --dry-run       what would be sent about the latest session, and where
   holdfast note write                 ask about the latest session
@@ -25,7 +25,7 @@ OPTIONS = (
         nargs="?",
         default="",
         metavar="SESSION",
-        help="the beginning of its id (default: the latest)",
+        help="the session's id, or a prefix of it (default: the latest)",
     ),
     flag("--dry-run", "show what would be sent, and send nothing"),
     flag("--json", "what was written, or would be sent, as JSON"),
@@ -62,8 +62,8 @@ def run(options: Namespace, machine: Machine) -> None:
         "cost_usd": None if written.cost_usd is None else float(written.cost_usd),
     }
     lines = [f"{one.id}  {one.kind}, {one.status}: {flat(visible(one.text))}" for one in written.added]
-    cost = "an unknown amount of your quota" if written.cost_usd is None else f"${written.cost_usd}"
+    cost = "an unknown part of your quota" if written.cost_usd is None else f"${written.cost_usd}"
     lines.append(
-        f"{counted(len(written.added), 'statement')} written; it took {cost}. holdfast undo takes them back."
+        f"{counted(len(written.added), 'statement')} written, at a cost of {cost}. holdfast undo removes them."
     )
     output.answer(options, value, "\n".join(lines))

@@ -70,7 +70,7 @@ def _by_model(machine: Machine, prompt: str) -> Classified:
     if off := off_by_environment(machine):
         raise ModelError(f"holdfast is off ({off})")
     if not project.memory.is_dir():
-        raise ModelError("there is no memory here to count the cost in", fix="holdfast import begins one")
+        raise ModelError("there is no memory here to record the cost in", fix="holdfast import creates one")
     seed = f"{machine.now().isoformat()}\n{prompt}".encode("utf-8", "replace")
     call = blake2b(seed, digest_size=6).hexdigest()
     prompt_text = visible(clean_and_cut(prompt, MOST_PROMPT, machine.clean))
@@ -85,4 +85,4 @@ def _read_answer(text: str) -> _Answer:
     try:
         return msgspec.json.decode(text.strip().encode("utf-8"), type=_Answer)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        raise ModelError("the model did not answer with the JSON that was asked for") from None
+        raise ModelError("the model did not answer with the requested JSON") from None

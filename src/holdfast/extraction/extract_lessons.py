@@ -114,7 +114,7 @@ def chosen(project: Project, session: str) -> DistilledSession:
         latest = CaptureStore.glimpse(project.capture, lambda store: store.records(1), latest)
         record = latest[0] if latest else None
     if record is None:
-        problem = f"nothing is kept of session {session!r}" if session else "no session is known here"
+        problem = f"nothing is stored about session {session!r}" if session else "no session is known here"
         raise NotFound(problem, fix="holdfast import reads what your agents recorded")
     return record
 

@@ -52,7 +52,7 @@ _STATUS = {
     401: "the key is refused",
     403: "the key is refused",
     404: "no such address or model there",
-    408: "it gave up waiting",
+    408: "it timed out",
     413: "the question is too long for it",
     429: "too many requests, or no credit",
 }
@@ -129,7 +129,7 @@ def _ask_endpoint(endpoint: Endpoint, question: Question, seconds: int) -> Answe
         status, kind, data = _post(endpoint, msgspec.json.encode(sent), end, seconds)
         if status == 200:
             if "event-stream" in kind:
-                raise Unmetered("it answered with a stream, which was not asked for", where=endpoint.url)
+                raise Unmetered("it answered with a stream, which was not requested", where=endpoint.url)
             try:
                 return answer_in(endpoint.style, data)
             except ModelError as error:
@@ -137,7 +137,9 @@ def _ask_endpoint(endpoint: Endpoint, question: Question, seconds: int) -> Answe
         sent = without_refused(sent, data[:4000].decode("utf-8", "replace")) if status == 400 else None
         if sent is None:
             break
-    reason = _STATUS.get(status) or ("it redirects, which is not followed" if 300 <= status < 400 else "")
+    reason = _STATUS.get(status) or (
+        "it redirects, and redirects are not followed" if 300 <= status < 400 else ""
+    )
     message = f"it answered {status}" + (f": {reason}" if reason else "")
     raise ModelError(message, where=endpoint.url, fix="Nothing was extracted; lessons by rules are kept")
 
@@ -234,7 +236,7 @@ class Meter(Struct, frozen=True):
             raise ModelError(
                 f"the day's limit of ${limit} is reached (${spent:.4f} spent)",
                 where="extractor_daily_usd",
-                fix="It begins anew at midnight UTC",
+                fix="It resets at midnight UTC",
             )
 
     def _record(self, row_id: str, answer: Answer | None, outcome: Outcome) -> Decimal | None:

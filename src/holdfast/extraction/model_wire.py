@@ -73,7 +73,7 @@ def endpoint_of(settings: Settings, env: Mapping[str, str]) -> Endpoint:
     parts = _address(settings.extractor_url or base)
     loopback = _LOOPBACK.fullmatch(parts.hostname or "") is not None
     if parts.scheme == "http" and not loopback:
-        raise ModelError("http is for this machine alone", where=_WHERE, fix="Use https")
+        raise ModelError("http is only allowed for this machine", where=_WHERE, fix="Use https")
     # A vendor's key from the environment is only sent to that vendor.
     key_variable = settings.extractor_key_env or (variable if not settings.extractor_url else "")
     key = env.get(key_variable, "").strip() if key_variable else ""
@@ -86,7 +86,7 @@ def endpoint_of(settings: Settings, env: Mapping[str, str]) -> Endpoint:
             f"{variable_shown} is not set", fix="Export the key in the shell that starts your agent"
         )
     if not key.isascii() or not key.isprintable():
-        raise ModelError("the key holds what no header can", fix="Export it again")
+        raise ModelError("the key contains characters that a header cannot hold", fix="Export it again")
     trimmed = parts.geturl().rstrip("/")
     # The URL may be given with or without the end of its path.
     url = trimmed if trimmed.endswith(path) else f"{trimmed}{path}"
@@ -100,17 +100,17 @@ def _address(url: str) -> SplitResult:
         parts = urlsplit(url)
         parts.port  # noqa: B018 - says whether it is a number
     except ValueError:
-        raise ModelError("it is no address", where=_WHERE, fix="Use https://host/v1") from None
+        raise ModelError("it is not a valid address", where=_WHERE, fix="Use https://host/v1") from None
     if (
         parts.scheme not in ("http", "https")
         or not parts.hostname
         or not url.isascii()
         or not url.isprintable()
     ):
-        raise ModelError("it is no address", where=_WHERE, fix="Use https://host/v1")
+        raise ModelError("it is not a valid address", where=_WHERE, fix="Use https://host/v1")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ModelError(
-            "it holds more than a place", where=_WHERE, fix="Put the key into a variable and name it"
+            "it contains more than an address", where=_WHERE, fix="Put the key into a variable and name it"
         )
     return parts
 
@@ -164,7 +164,7 @@ def answer_in(style: str, data: bytes) -> Answer:
     try:
         response = msgspec.json.decode(data)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        raise ModelError("the endpoint's answer is no JSON", fix="Check extractor_url") from None
+        raise ModelError("the endpoint's answer is not JSON", fix="Check extractor_url") from None
     if style == "openai":
         text = _dig(response, "choices", 0, "message", "content")
         return Answer(text if isinstance(text, str) else "", usage_in(_dig(response, "usage")))

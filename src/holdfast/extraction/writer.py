@@ -122,7 +122,7 @@ def writer_settings(settings: Settings) -> Settings:
     if settings.writer == "endpoint":
         if settings.extractor in ("none", "command"):
             raise UsageError(
-                "writer is endpoint, and extractor names none", fix="Set extractor and extractor_model"
+                "writer is endpoint, but no extractor is configured", fix="Set extractor and extractor_model"
             )
         return settings
     return replace(
@@ -168,7 +168,9 @@ def write(machine: Machine, project: Project, session: str = "") -> Written:
     record = chosen(project, session)
     said = _said(machine, project, record)
     if len(said) < 2:
-        raise UsageError("too little was said in this session", where=record.session, fix="Name another one")
+        raise UsageError(
+            "there is too little text in this session", where=record.session, fix="Choose another session"
+        )
     return _write(machine, project, settings, record, said)
 
 
@@ -263,7 +265,7 @@ def passages_in(
     try:
         parsed = msgspec.json.decode((block[1] if block else answer).strip().encode("utf-8"), type=_Answer)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        raise ModelError("the writer did not answer with the JSON that was asked for") from None
+        raise ModelError("the writer did not answer with the requested JSON") from None
     messages = [(_folded(one.text), one.by) for one in said]
     found: dict[str, Passage] = {}
     dropped: list[str] = []
@@ -271,11 +273,11 @@ def passages_in(
         by = next((who for text, who in messages if _folded(statement.quote) in text), "")
         text = " ".join(statement.text.split())
         if not by:
-            dropped.append(f"its quote was not said: {statement.quote[:60]!r}")
+            dropped.append(f"its quote is not in the session: {statement.quote[:60]!r}")
         elif clean(text) != text or has_hidden(text) or is_hostile(text):
             dropped.append("a statement looks like a secret or an order to an agent")
         elif invented := _invented(text, messages):
-            dropped.append(f"{invented!r} was not said")
+            dropped.append(f"{invented!r} is not in the session")
         else:
             kind: PassageKind = statement.kind
             status: PassageStatus = statement.status if by == "user" else "proposed"

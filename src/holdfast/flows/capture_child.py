@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
         except CopiedProject:
             return 1  # nothing is kept of it, not even a line in the log of the other one
         if project.memory != Path(memory):
-            raise ValueError(f"{root} belongs to {project.memory.name} by now")
+            raise ValueError(f"{root} now belongs to {project.memory.name}")
         if only:
             project.register()  # a hook may have found another file where the id was
             prepare_if_enabled(machine, project)

@@ -125,7 +125,7 @@ def change(
         others = [kept for kept in reference.facts if kept.fact.id != old.fact.id]
         if any(kept.fact.id == new.id for kept in others):
             raise UsageError(
-                f"{new.id} says that already; nothing was written",
+                f"{new.id} already says that; nothing was written",
                 fix=f"Retire the other one: holdfast note fact retire {old.fact.id}",
             )
         updated = change_fact(reference, old.fact.id, new)

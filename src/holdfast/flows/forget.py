@@ -111,7 +111,7 @@ def resolve(project: Project, sessions: Sequence[str], ids: Sequence[str], texts
             )
     if not project.known:
         raise NotFound(
-            "memory has nothing about this project",
+            "this project has no memory yet",
             where=str(project.root),
             fix="Run holdfast import first",
         )

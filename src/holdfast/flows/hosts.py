@@ -198,7 +198,7 @@ def plan_install(
     with contextlib.suppress(HoldfastError):  # a broken file of the other scope is not part of this install
         if (status := host.status(where, other_scope)).installed:
             warnings += (
-                f"{host.title} has our hooks in {status.path} already, and would run both: one is enough "
+                f"{host.title} already has holdfast's hooks in {status.path} and would run both; one is enough "
                 f"(holdfast agents uninstall {agent} --scope {other_scope})",
             )
     return Plan(agent=agent, changes=changes, warnings=warnings, needs=host.needs(where, scope))

@@ -166,7 +166,7 @@ def _lesson(machine: Machine, project: Project, wanted: str) -> Excerpt:
 # --- whole files ---------------------------------------------------------------------------------------
 
 _ABOUT = {
-    "current.md": "Where work stands: done, next and open",
+    "current.md": "The state of work: done, next and open",
     "style.md": "How things are done here, in the owner's words",
     "reference.md": "Facts with their evidence, and decisions",
     "open-questions.md": "Questions and their answers",

@@ -81,8 +81,8 @@ def make(
         )
     if any(host.status(where, scope).installed for scope in SCOPES):
         warnings.append(
-            f"{host.title} is also connected by holdfast agents install. Those hooks speak, the plugin's stay silent; "
-            f"one of the two is enough: holdfast agents uninstall {agent}"
+            f"{host.title} is also connected by holdfast agents install. Those hooks are used, and the plugin's "
+            f"stay silent; one of the two is enough: holdfast agents uninstall {agent}"
         )
     return Made(
         agent=agent,

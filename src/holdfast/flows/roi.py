@@ -275,20 +275,21 @@ def _notes(sessions: Sequence[SessionFacts], told: Sequence[ToldFacts], unmeasur
     recorded = {session.session for session in sessions}
     if waiting := sum(facts.session not in recorded for facts in told):
         notes.append(
-            f"{_count(waiting, 'session')} saw memory, not captured yet: counted in injected tokens only."
+            f"{_count(waiting, 'session')} saw memory and will be recorded later: counted in injected tokens only."
         )
     if unknown := sum(session.told is None for session in sessions):
         notes.append(
-            f"{_count(unknown, 'session')} older than the trace of what was told (why.jsonl is bounded): whether "
-            "with or without memory is not known, so in neither group."
+            f"In neither group: {_count(unknown, 'session')} from before the record of what agents saw begins "
+            "(why.jsonl is limited in size)."
         )
     if unmeasured:
         notes.append(
-            f"{_count(unmeasured, 'session')} read from a database, whose bytes are not counted as transcripts."
+            f"Read from a database, whose bytes do not count as transcripts: {_count(unmeasured, 'session')}."
         )
     if sessions:
         notes.append(
-            "Records do not say which calls came before the first edit; files opened and not changed stand in."
+            "Records do not say which calls came before the first edit, so files opened but not changed are used "
+            "instead."
         )
     return notes
 

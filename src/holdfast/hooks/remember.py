@@ -62,7 +62,7 @@ def _said(answer: bytes, call: Call, found: Place, kept: list[str], too_long: in
     name = os.path.basename(found.root)
     lines = [f'holdfast: keeps "{_cut(text)}" for this project ({name}), in your words' for text in kept]
     if kept:
-        lines[-1] += "; to undo: holdfast undo, or holdfast note decision retire ID"
+        lines[-1] += "; to undo this: holdfast undo"
     if too_long:
         lines.append(f"holdfast: at most {LONGEST} characters are kept: put longer text into a file")
     if call.host in host_protocol.SHOWS:

@@ -51,11 +51,11 @@ _ADVICE = {
     FailureReason.SYNTAX_ERROR: "compile or lint after each edit",
     FailureReason.TIMEOUT: "split it, or give it more time",
     FailureReason.DEPENDENCY_ERROR: "check dependencies and versions first",
-    FailureReason.LLM_REFUSAL: "say what it is for, or use another model",
-    FailureReason.USER_REJECTED: "agree on the approach before it is built",
-    FailureReason.TOOL_ERROR: "look at the tool's message before trying again",
-    FailureReason.API_ERROR: "nothing to do with the work: try again later",
-    FailureReason.INTERRUPTED: "smaller steps: it was stopped half-way",
+    FailureReason.LLM_REFUSAL: "explain what it is for, or use another model",
+    FailureReason.USER_REJECTED: "agree on the approach first",
+    FailureReason.TOOL_ERROR: "read the tool's message before retrying",
+    FailureReason.API_ERROR: "not caused by the work, so retry later",
+    FailureReason.INTERRUPTED: "take smaller steps",
 }
 
 
@@ -195,7 +195,7 @@ def _advice(rows: Sequence[LedgerEntry]) -> str:
     reasons = Counter(reason for entry in rows for reason in entry.failures)
     for reason, n in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
         if reason in _ADVICE and 2 * n >= sum(reasons.values()):
-            return f"always verify: mostly {reason.replace('_', ' ')}, {_ADVICE[FailureReason(reason)]}"
+            return f"always verify (mostly {reason.replace('_', ' ')}): {_ADVICE[FailureReason(reason)]}"
     return "always verify"
 
 

@@ -58,7 +58,7 @@ def _recall(machine: Machine, given: tools.Recall, client: str) -> str:
         return _brief(machine, project, given)
     briefing = recall(machine, project, given.task, given.budget or BUDGET)
     if not briefing.lines:
-        return "Memory has nothing good enough for this task."
+        return "Memory has nothing relevant enough for this task."
     return fenced(
         f"{_flat(line.text)}  ({' · '.join(filter(None, (_shown_id(line.id), line.source)))})"
         for line in briefing.lines
@@ -130,7 +130,7 @@ def _recommend(machine: Machine, given: tools.Recommend, client: str) -> str:
 
     project = permit(machine, reads=True, writes=False)
     if not given.goal.strip():
-        raise UsageError("no goal given", fix="Say what is to be done")
+        raise UsageError("no goal given", fix="Describe the goal")
     rows, _ = read_all(machine, project, (), Filter())
     advice = advise(machine, given.goal, rows, given.objective)
     lines = [advice.sentence]
@@ -165,7 +165,7 @@ def _decision(machine: Machine, given: tools.Remember, client: str) -> str:
     from holdfast.flows.questions import decide
 
     done = decide(machine, given.text, given.because, "agent")
-    status = "recorded as a decision" if done.status == "recorded" else "says that already"
+    status = "recorded as a decision" if done.status == "recorded" else "is already recorded"
     message = f"{done.decision.id} {status}."
     return _with_clashes(message, done.contradictions)
 
@@ -183,7 +183,7 @@ def _fact(machine: Machine, given: tools.Remember, client: str) -> str:
     message = {
         "added": f"{fact.id} recorded as a fact ({fact.category}).",
         "revived": f"{fact.id} was retired and holds again.",
-    }.get(done.status, f"{fact.id} says that already; marked as verified today.")
+    }.get(done.status, f"{fact.id} is already recorded; marked as verified today.")
     return _with_clashes(message, done.contradictions)
 
 
@@ -237,11 +237,11 @@ def _question(machine: Machine, given: tools.Question, client: str) -> str:
             count_answer(machine, reply)
     message = {
         "answered": "Answered before:",
-        "recorded": f"Not answered yet. Kept as {reply.id}.",
+        "recorded": f"No answer yet. Recorded as {reply.id}.",
         "closed": f"Asked before and closed without an answer: {reply.id}. Do not ask it again.",
         "open": f"Asked before and still open: {reply.id}."
         if reply.id
-        else "Not answered yet, and not asked before.",
+        else "No answer yet, and not asked before.",
     }[reply.status]
     lines = []
     if reply.status == "answered":
@@ -296,9 +296,7 @@ def _correct(machine: Machine, given: tools.Correct, client: str) -> str:
 
     permit(machine, reads=False, writes=True)
     done = correct(machine, given.id, given.action, given.because, given.days or None)
-    return (
-        f"{done.id} {done.done}. A person takes that back with holdfast undo.\n{fenced([_flat(done.text)])}"
-    )
+    return f"{done.id} {done.done}. A person can undo this with holdfast undo.\n{fenced([_flat(done.text)])}"
 
 
 _ANSWERS: dict[str, Callable[[Machine, Any, str], str]] = {

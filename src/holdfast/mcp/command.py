@@ -11,9 +11,9 @@ from holdfast.store.machine import Machine
 from holdfast.terminal.options import SUPPRESS, option
 
 DESCRIPTION = """Speaks the Model Context Protocol over standard input and output: an agent's host starts it in a
-project's directory and it ends with that host. Tools to recall, search, open, remember, ask, hand over, correct and
-recommend, and the files of the memory as resources. It works only where a person has enabled memory (holdfast
-install), and obeys off, exclude and HOLDFAST=off."""
+project's directory and it ends with that host. It provides tools to recall, search, open, remember, ask, hand over,
+correct and recommend, and the files of the memory as resources. It works only where a person has enabled memory
+(holdfast install), and obeys off, exclude and HOLDFAST=off."""
 EXAMPLES = """examples:
   claude mcp add holdfast -- holdfast mcp
   codex mcp add holdfast -- holdfast mcp"""

@@ -245,7 +245,7 @@ class Session:
             from holdfast.flows.agent_access import note_fault
 
             note_fault(self._machine, f"{what}: {type(error).__name__}: {error}")
-        return _one_line(f"{type(error).__name__}. This is a fault of holdfast; holdfast doctor shows it.")
+        return _one_line(f"{type(error).__name__}. This is a bug in holdfast; holdfast doctor shows it.")
 
 
 def _one_line(text: str) -> str:

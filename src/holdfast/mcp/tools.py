@@ -28,7 +28,10 @@ class Recall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     task: _Text
     budget: Annotated[int, Meta(ge=0, le=8000, description="tokens at most; 0: 300, brief 4000")] = 0
     brief: Annotated[
-        bool, Meta(description="before large work: all decisions, rejected ways, facts, questions about task")
+        bool,
+        Meta(
+            description="before large work: all decisions, rejected alternatives, facts, questions about task"
+        ),
     ] = False
 
 
@@ -48,19 +51,19 @@ class Open(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 class Remember(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     kind: Literal["decision", "finding", "fact", "dead_end", "todo"]
-    text: Annotated[str, Meta(max_length=LONGEST, description="one sentence; of a dead end what was tried")]
+    text: Annotated[str, Meta(max_length=LONGEST, description="one sentence; for a dead end, what was tried")]
     because: Annotated[str, Meta(max_length=LONGEST, description="decision, todo: the reason")] = ""
     evidence: Annotated[
         str,
         Meta(
             max_length=LONGEST,
-            description="fact (required): the line that showed it; dead_end: how it failed",
+            description="fact (required): the line that shows it; dead_end: how it failed",
         ),
     ] = ""
     command: Annotated[
         str,
         Meta(
-            max_length=LONGEST, description="fact: the command that showed it; dead_end: what worked instead"
+            max_length=LONGEST, description="fact: the command that printed it; dead_end: what worked instead"
         ),
     ] = ""
 
@@ -80,10 +83,10 @@ class Correct(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     id: Annotated[str, Meta(max_length=60, description="L- F- D- X- N- T-")]
     action: Annotated[
         Literal["reject", "mute", "done"],
-        Meta(description="reject: wrong; mute: a true lesson that annoys; done: a to-do"),
+        Meta(description="reject: wrong; mute: a true but annoying lesson; done: a to-do"),
     ]
     because: _Text = ""
-    days: Annotated[int, Meta(ge=0, le=3650, description="mute for so long; 0: for good")] = 0
+    days: Annotated[int, Meta(ge=0, le=3650, description="mute for N days; 0: for good")] = 0
 
 
 class Recommend(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -133,13 +136,13 @@ TOOLS = (
     Tool("open", "Read memory around a hit.", Open, False),
     Tool(
         "remember",
-        "Keep something that later sessions need. Same thing in other words is kept once.",
+        "Save something that later sessions need. The same thing in other words is stored once.",
         Remember,
         True,
     ),
     Tool(
         "question",
-        "Ask the record. Writes only with keep (what it cannot answer stays open) or answer (closes it).",
+        "Ask memory. Writes only with keep (an unanswered question stays open) or answer (closes it).",
         Question,
         True,
     ),
@@ -147,7 +150,7 @@ TOOLS = (
     Tool("correct", "Take back a line of memory that is wrong, unwanted or done.", Correct, True),
     Tool(
         "recommend",
-        "Which model to take for a goal, by this project's own sessions, with what that rests on.",
+        "Which model to use for a goal, based on this project's own sessions, with the evidence.",
         Recommend,
         False,
     ),
@@ -159,7 +162,7 @@ def parse(name: str, arguments: object) -> Struct:
     """Parses and checks the arguments; raises UsageError in one line if they are invalid."""
     tool = BY_NAME.get(name)
     if tool is None:
-        raise UsageError(f"no tool {name[:40]!a}", fix=f"There are: {', '.join(BY_NAME)}")
+        raise UsageError(f"no tool {name[:40]!a}", fix=f"Tools: {', '.join(BY_NAME)}")
     try:
         return msgspec.convert(arguments or {}, tool.takes)
     except msgspec.ValidationError as error:

@@ -41,7 +41,7 @@ def parse_address(text: str) -> Address:
             fix="Put it into ~/.pgpass, or name that file in PGPASSFILE",
         )
     if strange := sorted({name for name, _ in asked} - _OPTIONS):
-        raise UsageError(f"the option {strange[0]!r} is not passed on", where=shown, fix=f"Write {FORM}")
+        raise UsageError(f"the option {strange[0]!r} is not supported", where=shown, fix=f"Write {FORM}")
     options = {
         "host": unquote(parts.hostname or ""),
         "port": port,
@@ -62,9 +62,9 @@ def _sslmode(options: dict[str, str], shown: str) -> str:
         return wanted or "prefer"
     if wanted and wanted not in _SAFE:
         raise UsageError(
-            f"sslmode={wanted} would send everything in the clear",
+            f"sslmode={wanted} would send everything unencrypted",
             where=shown,
-            fix="Leave it out, or write sslmode=verify-full (or require, which does not check who answers)",
+            fix="Leave it out, or write sslmode=verify-full (or require, which does not check the server's identity)",
         )
     return wanted or "verify-full"
 

@@ -80,7 +80,7 @@ def set_search(address: Address, project: str, *, on: bool) -> None:
 def _require_login(session: Session, login: str) -> None:
     if not 0 < len(login.encode()) <= _LONGEST_LOGIN:
         raise UsageError(
-            "this is no name of a login", where=login[:_LONGEST_LOGIN], fix="Name a role of the server"
+            "this is not a login name", where=login[:_LONGEST_LOGIN], fix="Name a role of the server"
         )
     rows = session.execute(
         "SELECT pg_has_role(oid, 'holdfast_member', 'MEMBER') FROM pg_roles WHERE rolname = %s AND rolcanlogin",
@@ -93,6 +93,6 @@ def _require_login(session: Session, login: str) -> None:
         )
     if rows[0][0] is not True:
         raise ServerError(
-            f"the login {login} may not use holdfast yet",
+            f"the login {login} is not allowed to use holdfast yet",
             fix=f"Its administrator runs GRANT holdfast_member TO {login}",
         )

@@ -55,7 +55,7 @@ _WORDS = (
     (r"server does not support SSL|SSL was required|no encryption", "the server offers no TLS",
      "Turn TLS on there; without it holdfast connects to this machine only"),
     (r"certificate|root\.crt|SSL error: (?!unexpected eof)", "the server's certificate cannot be trusted",
-     "Name its authority with ?sslrootcert=FILE, or system for those of this machine"),
+     "Name its certificate authority with ?sslrootcert=FILE, or use system for those of this machine"),
     (r"no password supplied", "the password is wrong or missing",
      "Put it into ~/.pgpass, or name that file in PGPASSFILE"),
     (r"could not translate host name|Name or service not known|resolve", "no host with this name",
@@ -148,4 +148,4 @@ def explained(error: Error, where: str) -> ServerError:
     for pattern, problem, fix in _WORDS:
         if re.search(pattern, said, re.IGNORECASE):
             return ServerError(f"{problem} ({said})", where=where, fix=fix)
-    return ServerError(f"the server refuses: {said}", where=where, fix=_LATER)
+    return ServerError(f"the server refused: {said}", where=where, fix=_LATER)

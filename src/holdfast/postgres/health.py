@@ -135,7 +135,7 @@ def _access_problems(session: Session, *, is_current: bool) -> list[str]:
         "c.relnamespace = 'holdfast'::regnamespace AND has_table_privilege('holdfast_member', c.oid, 'SELECT')",
     )
     problems += [
-        f"Members may read the partition {name} itself, past the policies." for (name,) in partitions
+        f"Members can read the partition {name} directly, bypassing the policies." for (name,) in partitions
     ]
     seen = _one(session, "SELECT count(*) FROM holdfast.pack WHERE project <> ALL (holdfast.readable())")
     passes = _one(session, "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = session_user")
@@ -196,7 +196,8 @@ def _member_problems(session: Session) -> list[str]:
         "ORDER BY 1",
     )
     problems = [
-        f"The member {name} has no login: a new one of that name would get its access." for (name,) in gone
+        f"The member {name} has no login: a new login with that name would get its access."
+        for (name,) in gone
     ]
     shut = _rows(
         session,

@@ -135,5 +135,5 @@ def _refuse_others(known: dict[object, object], where: str) -> None:
             raise ServerError(
                 f"migration {number} of this database is not the one that this holdfast has",
                 where=where,
-                fix="Use the holdfast that made it",
+                fix="Use the version of holdfast that created it",
             )

@@ -32,7 +32,7 @@ def start_of(agent: str) -> tuple[str, Start]:
     name = _SHORT.get(agent, agent)
     if name not in STARTS:
         raise UsageError(
-            f"{agent!r} cannot be started with a prompt by holdfast",
+            f"{agent!r} cannot be started with a prompt",
             fix=f"One of {', '.join(STARTS)}; --print shows the text for any other",
         )
     return name, STARTS[name]

@@ -48,7 +48,9 @@ def find_session(machine: Machine, project: Project, wanted: str, target: str) -
     chosen = next(iter(others or records), None)
     if chosen is None:
         raise NotFound(
-            "no agent has worked here yet", where=str(project.root), fix="holdfast agents shows what is found"
+            "no agent has worked here yet",
+            where=str(project.root),
+            fix="holdfast agents shows what was found",
         )
     same = [record for record in records if record is not chosen and _is_close(record, chosen)]
     return Found(

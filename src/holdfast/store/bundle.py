@@ -104,7 +104,7 @@ def _why_not_path(path: str) -> str:
     """Why a path cannot be that of a memory file; '' if it can."""
     parts = path.split("/")
     if any(part in ("", ".", "..") for part in parts) or "\\" in path:
-        return "it leads elsewhere"
+        return "it points elsewhere"
     if not path.isprintable() or has_hidden(path):
         return "its name holds hidden characters"
     if os.name == "nt" and ":" in path:
@@ -129,7 +129,9 @@ def _read(path: Path, folder: Path | None) -> Manifest:
     """Reads an archive to its end; with a folder, unpacks its members there."""
     opened = files.open_to_read(path)
     if opened is None:
-        raise StoreError("there is no such file", where=str(path), fix="Name an archive of holdfast export")
+        raise StoreError(
+            "there is no such file", where=str(path), fix="Name an archive made by holdfast export"
+        )
     with opened as packed:
         size = os.fstat(packed.fileno()).st_size
         stream = _Bounded(path, gzip.GzipFile(fileobj=packed, mode="rb"))

@@ -29,7 +29,7 @@ def admit(machine: Machine, project: Project, text: str, what: str) -> str:
     cleaned = machine.clean(text)
     if cleaned and Denied(project.memory).strip(cleaned) != cleaned:
         raise UsageError(
-            f"{what} contains a text that was forgotten in this project; nothing was written",
+            f"{what} contains text that was forgotten in this project; nothing was written",
             fix="Use other words",
         )
     return cleaned

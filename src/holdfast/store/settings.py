@@ -291,7 +291,7 @@ def _problem(option: Option, value: Any) -> str:
     if isinstance(value, list) and not all(isinstance(item, str) for item in value):
         return "must be a list of strings"
     if isinstance(value, dict) and (bad := [str(name) for name in value.values() if not _is_name(name)]):
-        return f"names a project {bad[0][:40]!r}, which is no name of letters, digits, - _ and ."
+        return f"names a project {bad[0][:40]!r}, which is not a name of letters, digits, - _ and ."
     if option.choices and value not in option.choices:
         return f"must be one of {', '.join(option.choices)}"
     if option.name == "extractor_key_env" and not _VARIABLE.fullmatch(str(value)):

@@ -79,7 +79,7 @@ def switch(project: Project, directory: Path, *, capture: bool | None, inject: b
     """Switches a directory on (True) or off (False); None leaves the setting unchanged."""
     if not switches_of(project).enabled:
         raise NotFound(
-            "hooks are not enabled in this project, so there is nothing to switch",
+            "hooks are not enabled in this project, so there is nothing to turn on or off",
             where=str(project.root),
             fix="holdfast init enables them",
         )

@@ -24,7 +24,7 @@ def label(conflict: Conflict) -> str:
     """What a conflict is about, in words."""
     kind, *rest = parts_of(conflict.key)
     if conflict.replaced:
-        return f"two statements about {shown(conflict.replaced)}, each unaware of the other"
+        return f"two conflicting changes to {shown(conflict.replaced)}"
     if kind in ("lesson", "file"):
         return f"the {kind} {shown(rest[-1])} was changed in two places"
     said = next(
@@ -37,7 +37,7 @@ def label(conflict: Conflict) -> str:
 def text_of(body: object) -> str:
     """What a version says, for people."""
     if body is None:
-        return "(taken out)"
+        return "(removed)"
     if not isinstance(body, dict):
         return str(body)
     for name in ("text", "passage", "fact"):

@@ -155,7 +155,7 @@ def _make(folder: Path, mode: int) -> None:
         folder.mkdir(mode=mode)
     except FileExistsError:
         if folder.is_symlink():
-            raise OSError(0, "it is a link, which may lead anywhere", os.fspath(folder)) from None
+            raise OSError(0, "it is a link", os.fspath(folder)) from None
         return
     if mode & 0o070:
         folder.chmod(mode | (folder.stat().st_mode & stat.S_ISGID))  # whatever the umask says

@@ -35,14 +35,14 @@ def check_sync(machine: Machine, project: Project) -> Iterator[tuple[str, str]]:
     for name in settings.targets:
         days = int((now - times[name]) / _DAY_S) if name in times else None
         if days is None:
-            yield "note", f"{name} was never reached. Run holdfast sync {name}."
+            yield "note", f"{name} has never been reached. Run holdfast sync {name}."
         elif days > _LONG_DAYS[settings.after_session]:
-            yield "note", f"{name} was not reached for {days} days. Run holdfast sync {name}."
+            yield "note", f"{name} has not been reached for {days} days. Run holdfast sync {name}."
         else:
             at = datetime.fromtimestamp(times[name]).astimezone().strftime("%Y-%m-%d %H:%M")
             yield "ok", f"last synced with {name} on {at}"
     if number := len(open_conflicts(project)):
-        yield "note", f"{number} conflict{'s' if number > 1 else ''} to settle: holdfast sync --conflicts"
+        yield "note", f"{number} conflict{'s' if number > 1 else ''} to resolve: holdfast sync --conflicts"
 
 
 def _check_key(machine: Machine) -> Iterator[tuple[str, str]]:

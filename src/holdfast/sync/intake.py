@@ -18,13 +18,13 @@ from holdfast.sync.roster import PREFIX, Roster, is_removal, keys_in, roster_of
 from holdfast.sync.settings import TeamSettings
 from holdfast.sync.team_item import KINDS, readable_item
 
-_FORGED = "its signature is not its author's"
+_FORGED = "its signature does not match its author"
 _OTHER_PROJECT = "it belongs to another project"
-_REPLAYED = "it was withdrawn or forgotten, and sent again"
+_REPLAYED = "it was sent again after being withdrawn or forgotten"
 _NEWER = "a newer holdfast made it. Upgrade holdfast"
 _STRANGER = "its author is not in the team"
 _REVOKED = "it was signed with a key that was revoked"
-_PRIVATE = "it is about what is not the team's"
+_PRIVATE = "it concerns something that is not the team's"
 _OTHER_TEAM = "it is about another team"
 _NO_OWNER = "only an owner may change who is in the team"
 _NO_NAME = "its name is not one of an item"

@@ -65,7 +65,7 @@ class Postgres:
         if not add and not drop:
             return
         if any(len(data) > LARGEST_PACK for data in add.values()):
-            raise UsageError("a pack is too large", fix="This is a fault of holdfast; please report it")
+            raise UsageError("a pack is too large", fix="This is a bug in holdfast; please report it")
         author, _, machine = place.partition("/")
         with self._session() as session:
             self._require_mine(session, author)

@@ -87,7 +87,7 @@ class Roster(Struct, kw_only=True):
                 return "its author is not in the team"
             is_kept = entry.order < gone.at if gone.kept is None else id in gone.kept
             return "" if is_kept else "its author was removed from the team"
-        return "its author may only read" if member.role == "reader" else ""
+        return "its author only has read access" if member.role == "reader" else ""
 
 
 def keys_in(body: Any) -> _Keys | None:

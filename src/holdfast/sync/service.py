@@ -72,7 +72,7 @@ def target_name(machine: Machine, settings: SyncSettings, given: str) -> str:
     if not given:
         if not settings.default:
             raise UsageError(
-                "there is no target to sync with yet",
+                "no sync target yet",
                 fix="Name a folder, ssh://HOST/PATH, or git for this repository's remote",
             )
         return settings.default

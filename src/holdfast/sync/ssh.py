@@ -32,9 +32,9 @@ _OPTIONS = (
 _LISTED = re.compile(r"\s*\d+\s+-\S+\s+\d+\s+\S+\s+\S+\s+(\d+)\s+\S+\s+\S+\s+\S+\s+(\S+)")
 _Listed = tuple[int, str]  # its size, and the whole line: a pack that is put right has another inode
 _REFUSALS = {
-    "no-folder": ("there is no such folder", "Make the folder there, or check the path"),
+    "no-folder": ("there is no such folder", "Create the folder there, or check the path"),
     "no-tar": ("there is no tar on that machine", "Install tar there"),
-    "link": ("a link is in the place of a folder, and may lead anywhere", "Remove the link there"),
+    "link": ("a link is where a folder should be", "Remove the link there"),
 }
 
 

@@ -57,8 +57,8 @@ def the_server(project: Project) -> tuple[str, SyncSettings]:
     address = next((name for name in names if is_server(name)), "")
     if not address:
         raise UsageError(
-            "this project is synced with no server that could be asked",
-            fix="holdfast sync postgres://USER@HOST/DATABASE, once; without --team it searches what is here",
+            "this project is not synced with a server that can be searched",
+            fix="Run holdfast sync postgres://USER@HOST/DATABASE once; without --team, holdfast searches this machine",
         )
     return address, settings
 
@@ -163,7 +163,7 @@ def search(
             raise UsageError(
                 "this project has not been made searchable on the server",
                 where=parse_address(address).shown,
-                fix="An owner decides that: holdfast team server index; without --team it searches what is here",
+                fix="An owner decides that: holdfast team server index; without --team, holdfast searches this machine",
             )
         now = machine.now().replace(minute=0, second=0, microsecond=0)
         hits = index.search(query, k, now, kinds, fitting=not nearest)

@@ -419,7 +419,7 @@ def _write(store: MemoryStore, path: Path, sections: list[SessionPassages], dism
         return False
     content = with_sessions(_beginning(store.name), sections, dismissed)
     before = set(files.read_lines(path)) if path.exists() else set()
-    if not store.change(path, lambda _: content, "what others of the team shared"):
+    if not store.change(path, lambda _: content, "what other members shared"):
         return False
     if before - set(files.read_lines(path)):
         remove_derived(store.project.memory)
@@ -435,7 +435,7 @@ def _write(store: MemoryStore, path: Path, sections: list[SessionPassages], dism
 
 def _beginning(project: str) -> str:
     return (
-        f"# Shared by others of the team of {md.encode(project)}\n\n"
+        f"# Shared by other members of the team for {md.encode(project)}\n\n"
         "Copied by holdfast sync; their authors change them. A line deleted here stays deleted.\n"
     )
 

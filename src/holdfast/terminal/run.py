@@ -88,7 +88,11 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         if missing := _MISSING.search(message):
-            message = "; ".join(map(self._missing, missing[1].split(", ")))
+            optional = {
+                action.metavar or action.dest for action in self._actions if action.nargs in ("*", "?")
+            }
+            names = [name for name in missing[1].split(", ") if name not in optional]
+            message = "; ".join(map(self._missing, names))
         if wrong := _CHOICE.search(message):
             from difflib import get_close_matches
 
@@ -171,7 +175,7 @@ def run_command(
         )
         if further and options.verb in further:  # reached behind options of the command itself
             raise UsageError(
-                f"{options.verb} comes before options", fix=f"holdfast {name} {options.verb} [OPTIONS]"
+                f"{options.verb} must come before options", fix=f"holdfast {name} {options.verb} [OPTIONS]"
             )
         machine = Machine()
         load_programs(os.path.join(machine.home, REGEX_CACHE))
@@ -195,7 +199,7 @@ def run_command(
             abandon()
             return 1
         _complain(
-            f"{type(error).__name__}: {error}. This is a fault of holdfast; HOLDFAST_DEBUG=1 shows where."
+            f"{type(error).__name__}: {error}. This is a bug in holdfast; HOLDFAST_DEBUG=1 shows where."
         )
         abandon()
         return 1
@@ -244,7 +248,7 @@ def escape_unprintable() -> None:
 
 
 def interrupted() -> int:
-    _complain("interrupted; what was written is whole, and the next run goes on from there.")
+    _complain("interrupted; what was written is complete, and the next run continues from there.")
     return INTERRUPTED
 
 

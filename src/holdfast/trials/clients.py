@@ -72,7 +72,7 @@ CLIENTS: dict[str, Client] = {
         title="OpenCode",
         program="opencode",
         words=("run", PROMPT, "--model", MODEL, "--format", "json"),
-        may="do what its own settings allow, which is everything unless they say otherwise",
+        may="do whatever its own settings allow, which is everything by default",
         variables={"OPENCODE_DISABLE_AUTOUPDATE": "1"},
     ),
     "copilot": Client(
@@ -89,7 +89,7 @@ CLIENTS: dict[str, Client] = {
         may=_ALL,
     ),
 }  # fmt: skip
-_COMMAND = Client(title="the command", program="", words=(), may="do whatever it permits itself")
+_COMMAND = Client(title="the command", program="", words=(), may="do whatever it allows itself")
 
 
 def client_of(agent: str) -> Client:

@@ -159,6 +159,6 @@ def require_known_cost(plan: Plan) -> None:
     """Raises UsageError where the budget could not be kept to, because nobody knows what a session costs."""
     if plan.session_usd is None:
         raise UsageError(
-            f"{plan.experiment.path}: what a session costs is not known, so the budget cannot be kept to",
+            f"{plan.experiment.path}: the cost of a session is unknown, so the budget cannot be enforced",
             fix="Set session_usd in the tasks to what you expect",
         )

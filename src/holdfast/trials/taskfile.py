@@ -79,7 +79,7 @@ def load(path: Path) -> Experiment:
     try:
         table = tomllib.loads(data.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise TaskFileError(path, [f"it is no TOML: {' '.join(str(error).split())}"]) from error
+        raise TaskFileError(path, [f"it is not valid TOML: {' '.join(str(error).split())}"]) from error
     reader = _Reader(table, "")
     experiment = _experiment(reader, path)
     if reader.problems:
@@ -103,7 +103,7 @@ class _Reader:
         if value is None:
             return ""
         if not isinstance(value, str) or "\0" in value or (default is None and not value.strip()):
-            self.wrong(name, "must be a text" if not isinstance(value, str) else "must not be empty")
+            self.wrong(name, "must be a string" if not isinstance(value, str) else "must not be empty")
             return ""
         if fits is not None and (problem := fits(value)):
             self.wrong(name, problem)
@@ -133,7 +133,7 @@ class _Reader:
         if not isinstance(value, list) or not all(
             isinstance(item, str) and "\0" not in item for item in value
         ):
-            self.wrong(name, "must be a list of texts")
+            self.wrong(name, "must be a list of strings")
             return ()
         for item in value if fits is not None else ():
             if problem := fits(item):  # type: ignore[misc]
@@ -202,7 +202,7 @@ def _experiment(reader: _Reader, path: Path) -> Experiment:
         cold=reader.text("cold", "empty", _one_of(COLDS)),
         program=program,
         arguments=reader.texts("arguments"),
-        env=reader.texts("env", lambda name: "" if _VARIABLE.fullmatch(name) else "is no name of a variable"),
+        env=reader.texts("env", lambda name: "" if _VARIABLE.fullmatch(name) else "is not a variable name"),
         home_files=reader.texts("home_files", _below_home),
         seed=int(reader.number("seed", 0, 0, 2**31, whole=True)),
     )

@@ -155,7 +155,7 @@ def _git(root: Path, *arguments: str) -> None:
     answer = run_git(root, *arguments, seconds=_GIT_S)
     if not answer.whole:
         what = f"git {arguments[0]} failed: {answer.complaint or 'it took too long'}"
-        raise StoreError(what, where=str(root), fix="See that the repository is sound: git fsck")
+        raise StoreError(what, where=str(root), fix="Check the repository with git fsck")
 
 
 def _wire(experiment: Experiment, place: Place, memory: Path | None, task: Task) -> None:

@@ -118,7 +118,7 @@ def _lost_paths(project: Project, guides: Sequence[AuditedFile]) -> Iterator[Aud
                 guide,
                 line,
                 f"{path} no longer exists: commit {commit} removed it on {day}.{now}",
-                "An agent will look for it in vain.",
+                "Agents will look for it and not find it.",
                 "Correct the path, or delete the line.",
             )
 
@@ -171,9 +171,9 @@ def _lost_notes(files: Sequence[AuditedFile]) -> Iterator[AuditFinding]:
         for match in _LINK.finditer(index.text):
             if "://" not in match[1] and not os.path.lexists(index.path.parent / unquote(match[1])):
                 line = index.text.count("\n", 0, match.start()) + 1
-                what = f"It links to {match[1]}, which is not there."
+                what = f"It links to {match[1]}, which does not exist."
                 fix = "Delete the line, or restore the note."
-                yield _finding("stale", index, line, what, "An agent will look for it in vain.", fix)
+                yield _finding("stale", index, line, what, "Agents will look for it and not find it.", fix)
 
 
 def find_unused(machine: Machine, project: Project, files: Sequence[AuditedFile]) -> Iterator[AuditFinding]:
@@ -200,7 +200,7 @@ def find_unused(machine: Machine, project: Project, files: Sequence[AuditedFile]
                     1,
                     f"No agent has seen the lesson {status.lesson.name} in {days} days.",
                     "Nothing in this project's sessions called for it.",
-                    f"Keep it if it is rare but right; otherwise holdfast lessons rm {status.lesson.name}.",
+                    f"Keep it if it is rarely needed but true; otherwise run holdfast lessons rm {status.lesson.name}.",
                 )
     yield from _unseen_statements(machine, project, files)
 

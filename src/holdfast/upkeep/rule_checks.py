@@ -93,7 +93,7 @@ def _repeated(same: Sequence[PlacedRule]) -> Iterator[AuditFinding]:
                 file=placed.file.shown,
                 path=str(placed.file.path),
                 line=placed.rule.line,
-                what=f"{quoted(placed.rule.text)} stands in line {(twin or before[0]).rule.line} already.",
+                what=f"{quoted(placed.rule.text)} is already on line {(twin or before[0]).rule.line}.",
                 why="It costs tokens in every session, and the two copies can drift apart.",
                 fix="Delete one of them" + ("; holdfast audit --fix does it." if removable else "."),
                 also=(twin or before[0]).place,
@@ -120,7 +120,7 @@ def _copied_files(files: Sequence[AuditedFile]) -> list[tuple[tuple[str, str], A
             path=str(other.path),
             line=1,
             what=f"It is a copy of {one.shown}.",
-            why="A change to one is easily forgotten in the other; then agents follow different rules.",
+            why="It is easy to change one and forget the other; agents then follow different rules.",
             fix=_instead_of_copy(one, other),
             also=one.shown,
         )

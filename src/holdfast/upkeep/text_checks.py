@@ -22,8 +22,8 @@ _LIMITS = (
     ("/MEMORY.md", "agent", 25_000, 200, "Claude Code loads the first 200 lines or 25 KB of it"),
     ("AGENTS.md", "", 32_768, 0, "Codex stops reading at 32 KiB"),
     ("AGENTS.override.md", "", 32_768, 0, "Codex stops reading at 32 KiB"),
-    (".windsurf/rules/", "", 12_000, 0, "Windsurf reads 12,000 characters of a rules file"),
-    (".windsurfrules", "", 6_000, 0, "Windsurf reads 6,000 characters of it"),
+    (".windsurf/rules/", "", 12_000, 0, "Windsurf reads only 12,000 characters of a rules file"),
+    (".windsurfrules", "", 6_000, 0, "Windsurf reads only 6,000 characters of it"),
 )
 _LARGE_GUIDE = 40_000  # characters; Claude Code warns from here on
 

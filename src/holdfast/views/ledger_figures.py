@@ -83,12 +83,12 @@ def _show_all(stats: Figures) -> None:
     )
     if stats["total_cost"] is not None:
         unknown = number - stats["known_costs"]
-        note = f", {plural(unknown, 'session')} of unknown cost left out" if unknown else ""
+        note = f", {plural(unknown, 'session')} of unknown cost not included" if unknown else ""
         output.item(f"Total: {dollars(stats['total_cost'])}{note}, {sum(stats['tokens'].values()):,} tokens")
     if incomplete := stats["incomplete_usage"]:
         output.item(
             f"Usage is incomplete in {incomplete} of {plural(number, 'session')}: "
-            "cost and tokens are lower than the truth"
+            "the true cost and tokens are higher"
         )
     if 2 * (trivial := stats["trivial_sessions"]) > number:
         output.item(
@@ -96,12 +96,12 @@ def _show_all(stats: Figures) -> None:
         )
     if impossible := stats["impossible_rows"]:
         output.line(
-            f"  {plural(impossible, 'row')} with impossible figures (more failures than tasks, or below zero): "
-            "left out of them"
+            f"  {plural(impossible, 'row')} with impossible figures (more failures than tasks, or below zero): not"
+            " included"
         )
     output.line()
     output.item(maturity(number), 0)
-    output.aside("In brackets: the 95% interval of the rate; tasks of one session tend to fail together.")
+    output.aside("In brackets: the 95% interval of the rate. Tasks in one session tend to fail together.")
 
 
 def _few(value: float | None) -> str:

@@ -151,7 +151,7 @@ def _complexity(report: LedgerReport) -> list[str]:
 
 def _topics(report: LedgerReport) -> list[str]:
     if report.topics:
-        return [f"{topic.topic}: {rate(topic.failure)} failed: {topic.advice}" for topic in report.topics]
+        return [f"{topic.topic}: {rate(topic.failure)} failed; {topic.advice}" for topic in report.topics]
     if not report.topics_looked_at:
         return ["no topic has enough sessions yet"]
     number = plural(report.topics_looked_at, "topic")

@@ -74,7 +74,7 @@ def state(one: LessonStatus) -> str:
         return "changed, not trusted" if one.changed else "not trusted"
     if one.state == "candidate" and one.active_at is not None:
         return f"candidate until {date(one.active_at)}"
-    return "candidate, met once" if one.state == "candidate" and one.lesson.seldom else one.state
+    return "candidate, seen once" if one.state == "candidate" and one.lesson.seldom else one.state
 
 
 def table(seen: Sequence[LessonStatus]) -> Table:
@@ -144,5 +144,5 @@ def show(one: LessonStatus) -> None:
         cost = f"shown {counted(payback.injected, 'time')}, {counted(payback.tokens, 'token')}"
         output.aside(f"{cost}; used {payback.used}, contradicted {payback.contradicted}", indent=2)
     if one.place == "candidates" and one.state == "active":
-        output.aside("became active by itself; promote keeps it, reject removes it", indent=2)
+        output.aside("became active automatically; promote keeps it, reject removes it", indent=2)
     output.aside(place(one.stored.path), indent=2)

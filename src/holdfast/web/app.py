@@ -171,7 +171,7 @@ class App:
             if self.machine.env.get("HOLDFAST_DEBUG"):
                 self.machine.tell("".join(traceback.format_exception(error)))
             fault = HoldfastError(
-                "this is a fault of holdfast", fix="The terminal says which; HOLDFAST_DEBUG=1 says where"
+                "this is a bug in holdfast", fix="The terminal says which; HOLDFAST_DEBUG=1 says where"
             )
             return self._fail(request, fault)
         finally:

@@ -63,7 +63,7 @@ def _undo(request: Request, *, personal: bool) -> list[Undone]:
 
 def _described(undone: list[Undone]) -> str:
     files = ", ".join(file.file for file in undone[:3])
-    return f"Taken back in {files}" if undone else "Nothing to take back"
+    return f"Undone in {files}" if undone else "Nothing to undo"
 
 
 def _last(request: Request) -> str:

@@ -24,8 +24,8 @@ from holdfast.web.memory_lists import facts_of, questions_of, statements_of, ste
 _LONGEST_SAID = 80
 _VERIFY_S = 120.0
 CHECKS = {
-    "holds": "It holds; marked as verified",
-    "changed": "It no longer shows",
+    "holds": "Still true; marked as verified",
+    "changed": "Its command no longer prints it",
     "failed": "The command failed",
     "timeout": "The command took too long and was stopped",
     "no command": "It has no command to run",
@@ -65,7 +65,7 @@ def _add_fact(request: Request) -> str:
         _category(request),
     )
     against = f", and contradicts {counted(len(done.contradictions), 'other')}" if done.contradictions else ""
-    words = {"added": "Added", "merged": "Already known", "revived": "Stands again"}
+    words = {"added": "Added", "merged": "Already known", "revived": "Current again"}
     return f"{words.get(done.status, done.status)}: {_said(done.kept.fact.text)}{against}"
 
 
@@ -187,7 +187,7 @@ def _take_back(request: Request) -> str:
     if not number.isdecimal() or len(number) > 9:
         raise UsageError(f"{number[:40]!r} is not a change", fix="Choose one of the list")
     done = undo(request.here, request.project, _of(request, "file") or None, to=int(number))
-    return f"{done[0].file} is as it was after change {number}" if done else "It holds that already"
+    return f"{done[0].file} is as it was after change {number}" if done else "It is already as it was then"
 
 
 ACTIONS: Mapping[str, Callable[[Request], str]] = {
@@ -385,7 +385,7 @@ def verify(request: Request) -> Changed:
     """Runs the command of a fact, exactly the one that was shown."""
     fact = _fact(request, _of(request, "id")).fact
     if _digest(fact.command) != _of(request, "command"):
-        raise UsageError("the command has changed since it was shown", fix="Look at it again")
+        raise UsageError("the command has changed since you saw it", fix="Look at it again")
 
     def run() -> facts.FactCheck:
         check = facts.obstacle(fact, named=True) or facts.verify(request.here, fact, _VERIFY_S)

@@ -25,7 +25,7 @@ def open_projects(machine: Machine, folders: Sequence[str], *, everywhere: bool)
             raise NotFound(
                 "there is no project here",
                 where=str(start),
-                fix="Go to a repository, or say holdfast ui --all for every project of this machine",
+                fix="Change to a repository, or use holdfast ui --all for every project on this machine",
             )
     if everywhere:
         from holdfast.briefing.search import memories  # of one project the search is not needed to begin

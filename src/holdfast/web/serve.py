@@ -91,10 +91,10 @@ def _listening(port: int) -> Iterator[socket.socket]:
         try:
             listener.bind((HOST, port))
         except (OSError, OverflowError) as error:
-            reason = getattr(error, "strerror", None) or "it is no port"
+            reason = getattr(error, "strerror", None) or "it is not a valid port"
             raise StoreError(
                 f"port {port} cannot be used: {reason}",
-                fix="Choose another one, or leave --port out and a free one is taken",
+                fix="Choose another one, or omit --port to use a free one",
             ) from error
         yield listener
 
@@ -143,7 +143,7 @@ class _Running:
         while not server.should_exit:
             await asyncio.sleep(min(LOOK_S, self._life.idle_s / 4))
             if time.monotonic() - self._last > self._life.idle_s:
-                self._end(server, "nothing was asked for half an hour")
+                self._end(server, "it was not used for half an hour")
             elif self._is_alone():
                 self._end(server, GONE)
 
@@ -210,7 +210,7 @@ def _has_screen(machine: Machine) -> bool:
 
 @contextlib.contextmanager
 def _signals(loop: asyncio.AbstractEventLoop, end: Callable[[str], None]) -> Iterator[None]:
-    reasons = {"SIGINT": "Ctrl+C", "SIGTERM": "it was asked to end", "SIGHUP": GONE}
+    reasons = {"SIGINT": "Ctrl+C", "SIGTERM": "it was told to stop", "SIGHUP": GONE}
     before: dict[int, object] = {}
     for name, why in reasons.items():
         if (number := getattr(signal, name, None)) is None:

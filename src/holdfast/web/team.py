@@ -1,4 +1,4 @@
-"""The screen Team: who shares this memory, what each shares, what waits for an answer, and conflicts to settle."""
+"""The screen Team: who shares this memory, what each shares, what waits for an answer, and conflicts to resolve."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def settle(request: Request) -> Changed:
     wanted = request.form.get("version", "")
     return change(
         request,
-        "Settled. The next sync writes it here and takes it to the others",
+        "Resolved. The next sync applies it here and sends it to the others",
         lambda: settle(request.here, request.project, wanted),
     )
 

@@ -67,7 +67,7 @@ class ClaudeCode(json_hooks.HookHost):
     def needs(self, where: Where, scope: Scope) -> tuple[str, ...]:
         if where.status_line and (settings_path := self._another_line(where, scope)):
             return (
-                f"{settings_path} already has a status line, which stays. To use ours: holdfast statusline",
+                f"{settings_path} already has a status line, which stays. To use holdfast's: holdfast statusline",
             )
         return ()
 

@@ -31,13 +31,13 @@ MATCHERS = {"PreToolUse": "Bash|request_user_input"}
 KEYS = ("mcp_servers", SERVER)
 TRUST = (
     "Codex runs only hooks you trust: start codex, which asks about new ones (later: /hooks). "
-    "Until then our hooks do nothing, and codex exec does not say so."
+    "Until then, holdfast's hooks do nothing; codex exec skips them silently."
 )
 REQUIRED = (
     "{}: required = true keeps Codex from starting should holdfast's Python ever be gone. "
-    "Take that line out, unless you want our tools in the first request of codex exec."
+    "Remove that line, unless you want holdfast's tools in the first request of codex exec."
 )
-TRUSTED_PROJECT = "Codex reads .codex only in projects you trust: start codex here once and say yes."
+TRUSTED_PROJECT = "Codex reads .codex only in projects you trust: start codex here once and agree."
 
 
 class Codex(HookHost):
@@ -121,7 +121,7 @@ class Codex(HookHost):
                     return _change(path, data, added)
             except tomllib.TOMLDecodeError:
                 continue
-        problem = "mcp_servers is written in a form that cannot be extended"
+        problem = "mcp_servers is written in a form that holdfast cannot extend"
         raise _error(path, problem, fix=f"Write it as [{'.'.join(KEYS[:1])}.NAME] tables, or --no-mcp")
 
 

@@ -24,7 +24,7 @@ TIMEOUTS = {
     "sessionEnd": 10,
 }
 SETTINGS, SERVERS = ".github/copilot/settings.local.json", ".github/mcp.json"
-TRUSTED = "Copilot reads a repository's hooks only in folders you trust: start copilot here once and say yes."
+TRUSTED = "Copilot reads a repository's hooks only in folders you trust: start copilot here once and agree."
 
 
 class Copilot(HookHost):

@@ -55,7 +55,7 @@ class Session(StoredSession):
             self.size += len(text)
             parts = records(object_in(f'{{"parts":{text}}}').get("parts"))
             if not parts and text.strip() not in ("", "[]"):
-                self.warn(f"message {row['id']}: its parts are not JSON, left out")
+                self.warn(f"message {row['id']}: its parts are not JSON, skipped")
             yield {**row, "parts": parts}
 
 

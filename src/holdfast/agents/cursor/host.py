@@ -18,8 +18,8 @@ from holdfast.agent_kit.json_hooks import Groups, HookHost, command, keep_out_of
 EVENTS = ("sessionStart", "beforeSubmitPrompt", "postToolUse", "stop", "preCompact", "sessionEnd")
 VERSION = ("version",)
 LOOK = (
-    "Made from Cursor's documentation and not yet seen running: look whether its settings list holdfast "
-    "under Hooks and under Tools & MCP."
+    "Based on Cursor's documentation and not yet tested with Cursor itself: check that its settings list holdfast"
+    " under Hooks and under Tools & MCP."
 )
 
 

@@ -128,8 +128,8 @@ class Gemini(json_hooks.HookHost):
         if any(_covers(where.project, rule, level) for rule, level in rules.items()):
             return ()
         return (
-            f"{self.title} runs hooks and tools only in folders that you trust: answer so when it asks you, "
-            "or use /permissions there.",
+            f"{self.title} runs hooks and tools only in folders that you trust: agree when it asks you, or use "
+            "/permissions there.",
         )
 
 
@@ -147,7 +147,7 @@ def _switched_on(settings: dict[str, Any]) -> tuple[str, ...]:
     if isinstance(allowed, list) and SERVER not in allowed:
         needs.append(f"Only some servers are allowed in your settings: add {SERVER} to mcp.allowed.")
     if isinstance(excluded, list) and SERVER in excluded:
-        needs.append(f"Our tools are excluded in your settings: remove {SERVER} from mcp.excluded.")
+        needs.append(f"holdfast's tools are excluded in your settings: remove {SERVER} from mcp.excluded.")
     return tuple(needs)
 
 

@@ -139,7 +139,7 @@ class GeminiReading(LineReading[_Record, _State]):
         header = _UNREADABLE if too_deep(data) else decoded(_records, Raw(data), _UNREADABLE)
         if header is _UNREADABLE:
             self._consumed = 0  # it may be written just now: the next pass reads it from the start
-            self._warn("bad-document", "not a whole JSON document, left out")
+            self._warn("bad-document", "not a complete JSON document, skipped")
             return
         yield from self._header(header)
         self._consumed = len(data)
@@ -163,7 +163,7 @@ class GeminiReading(LineReading[_Record, _State]):
         for number, raw in enumerate(header.messages or (), start=1):
             message = decoded(_records, raw, _UNREADABLE)
             if message is _UNREADABLE:
-                self._warn("bad-line", f"message {number} has an unexpected shape, left out")
+                self._warn("bad-line", f"message {number} has an unexpected shape, skipped")
             else:
                 yield from self._message(message)
 

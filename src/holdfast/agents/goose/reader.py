@@ -167,7 +167,7 @@ class GooseSession(StoredSession):
             content = row["content_json"]
             value = object_in(f'{{"content":{content}}}') if isinstance(content, str) else {}
             if not isinstance(value.get("content"), list):
-                self.warn(f"message {row['id']}: its content is no list, left out")
+                self.warn(f"message {row['id']}: its content is not a list, skipped")
                 continue
             self.size += len(content)
             metadata = object_in(str(row.get("metadata_json") or "{}"))

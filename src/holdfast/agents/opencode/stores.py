@@ -46,7 +46,7 @@ class DatabaseSession(StoredSession):
         data = row["data"]
         value = object_in(data) if isinstance(data, str | bytes) else {}
         if not value:
-            self.warn(f"{kind} {row['id']}: not a JSON object, left out")
+            self.warn(f"{kind} {row['id']}: not a JSON object, skipped")
             return {}
         self.size += len(data)
         value["id"] = row["id"]
@@ -78,7 +78,7 @@ class SessionTree:
         if isinstance(value, dict):
             return value
         self.warnings += document.warnings[:1] or [
-            Warned(str(path), 1, "bad-json", "no JSON object, left out")
+            Warned(str(path), 1, "bad-json", "not a JSON object, skipped")
         ]
         return {}
 

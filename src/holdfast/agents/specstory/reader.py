@@ -190,7 +190,7 @@ class HistoryReading(ReadAnew):
         source = self._source()
         header = heading_of(source, self._path)
         if header is None:
-            self.warnings.append(Warned(str(self._path), 1, "no-session", "names no session, left out"))
+            self.warnings.append(Warned(str(self._path), 1, "no-session", "names no session, skipped"))
             return
         agent, session = header.agent, header.session
         began = False
