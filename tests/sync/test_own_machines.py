@@ -511,3 +511,42 @@ def test_a_todo_that_was_reworded_by_hand_travels_also_after_another_command_wro
     machines.settle(laptop, desktop)
     for machine in two:
         assert [todo["text"] for todo in machine.json("todo", "list")] == ["Paint it"]
+
+
+@pytest.mark.promise("M9")
+def test_a_session_that_is_forgotten_after_another_one_is_in_no_version_of_the_log(
+    machines: Machines, two: tuple[Person, Person], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What says on the other machine that the first is gone must not keep the log as it was before."""
+    laptop, _desktop = two
+    for module in (samples, samples_files, samples_stores):
+        if hasattr(module, "CWD"):
+            monkeypatch.setattr(module, "CWD", str(laptop.repo))
+    laptop("import", SAMPLES["codex"](tmp_path / "codex"))
+    first = laptop.json("ledger", "list")[0]["session"]
+    monkeypatch.setattr(samples, "PROMPT", "make the zanzibar tests pass")
+    laptop("import", SAMPLES["claude-code"](tmp_path / "claude"))
+    (second,) = {row["session"] for row in laptop.json("ledger", "list")} - {first}
+    machines.settle(*two)
+    for session in (first, second):
+        laptop("forget", "--session", session, "--yes")
+        machines.settle(*two)
+        machines.settle(*two)
+    assert leftovers([machines.target, *(person.holdfast_home for person in two)], ["zanzibar"]) == []
+
+
+@pytest.mark.promise("M9")
+def test_a_pack_of_a_sync_that_died_before_it_noted_it_goes_when_something_in_it_is_forgotten(
+    machines: Machines, two: tuple[Person, Person]
+) -> None:
+    laptop, _desktop = two
+    laptop.sync(machines.target, "--yes")
+    journal = (laptop.memory / "sync.db").read_bytes()
+    gone = laptop.decide("The zanzibar client makes at most five attempts")
+    laptop.sync()
+    (laptop.memory / "sync.db").write_bytes(journal)  # as before: published, and not noted
+    machines.settle(*two)
+    laptop("forget", "--fact", gone, "--yes")
+    machines.settle(*two)
+    machines.settle(*two)
+    assert everywhere(machines, b"zanzibar", *two) == []

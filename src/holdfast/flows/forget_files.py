@@ -273,7 +273,7 @@ class Forgetting:
         treatment = kind_of(file).forget
         if treatment == "lesson":
             return self._lessons.version(file, data)
-        if treatment != "markdown":
+        if treatment not in ("markdown", "log"):
             return data
         try:
             return self._edit_content(file, data)

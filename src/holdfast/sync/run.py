@@ -297,7 +297,9 @@ class SyncRun:
         roster = roster_of(journal, self.settings.team)
         readers = ",".join(recipients(roster.members.values()))
         own = [
-            pack for pack in journal.packs(self.name).values() if pack.place == place and pack.state == "own"
+            pack  # also one that a sync published and died before it noted that: it was fetched like others'
+            for pack in journal.packs(self.name).values()
+            if pack.place == place and pack.state in ("own", "read")
         ]
         renew = readers != journal.note(f"readers {self.name}")
         many = len(own) >= _MOST_PACKS

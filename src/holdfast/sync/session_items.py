@@ -25,7 +25,7 @@ from holdfast.model.memory import LogEntry
 from holdfast.sessions.store import CaptureStore
 from holdfast.store.line_grammar import render_month
 from holdfast.store.sections import decode_text, encode_text
-from holdfast.sync.items import REASON, Items, Place, Read, built_in, by_project, key_of, parts_of, plain
+from holdfast.sync.items import Items, Place, Read, built_in, by_project, key_of, parts_of, plain
 from holdfast.sync.statement_items import values
 
 
@@ -138,7 +138,9 @@ class Log:
         store, new = self._place.store(""), sorted(set(sessions) - known)
         if new and files.read(store.log_file):
             lines = "".join(f"{log_md.forgotten_line(session)}\n" for session in new)
-            store.change(store.log_file, lambda text: f"{text.rstrip()}\n\n{lines}", REASON)
+            with files.lock(store.lock_path) as held:  # no version is kept of it: it holds other sessions
+                text = decode_text(files.read(store.log_file) or b"")
+                _put(held, store.log_file, f"{text.rstrip()}\n\n{lines}")
             self._arrange(
                 store,
                 {
