@@ -111,7 +111,7 @@ def test_a_lesson_that_was_told_often_and_never_used_is_proposed_for_removal(
         lambda record: record.count({"testing": Payback(injected=10, tokens=90)})
     )
     main(["lessons", "list"])
-    assert "is not worth its tokens" in "".join(capsys.readouterr())
+    assert "is rarely followed" in "".join(capsys.readouterr())
 
 
 @pytest.mark.parametrize(
