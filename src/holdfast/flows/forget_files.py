@@ -123,6 +123,8 @@ class Forgetting:
         key, body = str(entry.get("key", "")), entry.get("body")
         if isinstance(body, dict) and body.get("outcome") == Outcome.FORGOTTEN:
             return False
+        if body is None and key.startswith(("team/decision/", "team/fact/")):
+            return False  # it takes them back from the others, may not have travelled yet, and has no words
         names = set(unquote(key).split("/"))
         if names & (self.removal.sessions | self.removal.ids) or self.removal.plain(body) != body:
             return True
