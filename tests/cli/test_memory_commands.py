@@ -574,7 +574,7 @@ def test_a_question_closed_by_hand_stays_closed_and_is_not_told(holdfast: Holdfa
     assert "Which cache" not in holdfast("resume", check=0).stdout
     found = {one["id"]: one["status"] for one in holdfast("questions", "--json", check=0).json()}
     assert found.pop(asked) == "closed" and list(found.values()) == ["open"]
-    assert "Which cache do we use for sessions? → (closed by hand)" in holdfast("questions", check=0).stdout
+    assert "closed  Which cache do we use for sessions?" in holdfast("questions", check=0).stdout
     again = holdfast("ask", "--keep", "Which cache do we use for sessions?", "--json", check=0).json()
     assert (again["status"], again["id"], again["answer"]) == ("closed", asked, "")
     assert holdfast("answer", asked, "Redis", "--json", check=0).json()["status"] == "answered"
@@ -596,8 +596,8 @@ def test_questions_are_listed_open_first(holdfast: Holdfast) -> None:
         "tabs"
     ]
     shown = holdfast("questions", check=0).stdout.splitlines()
-    assert shown[0].split() == ["Id", "When", "By", "Question"]
-    assert shown[2].endswith("user  Tabs or spaces? → tabs")
+    assert shown[0].split() == ["Id", "When", "By", "State", "Question"]
+    assert shown[2].endswith("answered  Tabs or spaces? → tabs")
     holdfast("questions", "--open", "--answered", check=2)
 
 

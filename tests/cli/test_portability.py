@@ -111,7 +111,7 @@ def test_an_export_names_itself_is_private_and_overwrites_nothing_unasked(
     assert shown["done"] and shown["size"] == path.stat().st_size and shown["left_out"] == []
     if os.name != "nt":
         assert path.stat().st_mode & 0o777 == 0o600
-    refused = holdfast("export", check=1)
+    refused = holdfast("export", path, check=1)
     assert refused.stderr.count("\n") == 1 and "already exists" in refused.stderr
     holdfast("export", "--force", check=0)
     (tmp_path / "folder").mkdir()

@@ -108,7 +108,7 @@ def test_history_lists_files_changes_and_what_a_change_did(holdfast: Holdfast, r
     assert {file["file"]: file["changes"] for file in listed} == dict.fromkeys(FILES, 2)
     assert listed[0]["last_reason"] == "capture beta"
     shown = holdfast("history", "current.md", check=0).stdout.splitlines()
-    assert shown[0].split() == ["N", "When", "Lines", "By"] and shown[1].endswith("capture beta")
+    assert shown[0].split() == ["Change", "When", "Lines", "By"] and shown[1].endswith("capture beta")
     assert len(holdfast("history", "current.md", "-n", "1", "--json").json()) == 1
     change = holdfast("history", "current.md", "--json").json()[0]
     whole = holdfast("history", "current.md", "--diff", str(change["n"]), "--json", check=0).json()

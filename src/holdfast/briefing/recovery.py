@@ -83,6 +83,19 @@ class _Teller:
         return digest(self.file, branch, budget, self._now, self._clean, project, chosen, place=self._place)
 
 
+def knows_branch(project: Project, branch: str) -> bool:
+    """Whether git has this branch, here or on a remote, or memory keeps something for it."""
+    from holdfast.core.git import git_text
+
+    if not _in_git(project) or branch in branches_of(state_of(project).current):
+        return True
+    return bool(
+        git_text(
+            project.root, "for-each-ref", "--count=1", f"refs/heads/{branch}", f"refs/remotes/*/{branch}"
+        )
+    )
+
+
 def state_of(project: Project) -> CurrentFile:
     return parse_current(text_of(project.memory, project.memory / "current.md"))
 

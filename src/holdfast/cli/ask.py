@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from holdfast.briefing.recall import BUDGET, Briefing, recall
 from holdfast.cli.recall import show_lines
 from holdfast.core.errors import StoreError, UsageError
@@ -52,6 +54,12 @@ def run(options: Namespace, machine: Machine) -> None:
     lines = None
     if reply.status in ("open", "recorded") and options.budget and not options.no_record:
         lines = recall(machine, machine.project(), text, options.budget)
+        reply = app.because(machine, reply, [line.id for line in lines.lines])
+        known = {reply.id, *(near.id for near in reply.perhaps)}
+        if reply.status == "answered":
+            lines = None
+        else:  # no line twice
+            lines = replace(lines, lines=tuple(line for line in lines.lines if line.id not in known))
     value = {**_as_json(reply), "lines": lines.as_json()["lines"] if lines else []}
     output.answer(options, value, lambda: _show_all(options, reply, lines))
 

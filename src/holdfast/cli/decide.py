@@ -14,9 +14,10 @@ from holdfast.upkeep.one_decision import DecisionView, view_decision
 from holdfast.views import memory as views
 
 DESCRIPTION = """Records a decision with its reason, so that later sessions follow it. The same decision in other
-words is stored once; if it contradicts an earlier one, both stay and an open question asks which one holds. Without
-TEXT, lists your decisions. ID may also be a decision from a session (holdfast log --decisions), or an id from before
-a decision was reworded."""
+words is stored once. If it clearly contradicts an earlier one (the opposite, or another value for the same thing), both
+stay and an open question asks which one holds; a finer difference is not noticed: change or retire the earlier one.
+Without TEXT, lists your decisions. ID may also be a decision from a session (holdfast log --decisions), or an id from
+before a decision was reworded."""
 EXAMPLES = """examples:
   holdfast note decision "Use pnpm, not npm" --because "the lock file is pnpm's"
   holdfast note decision list --json

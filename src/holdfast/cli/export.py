@@ -12,21 +12,25 @@ DESCRIPTION = """Writes this project's memory into one archive (.tar.gz), readab
 facts, questions, versions and records. holdfast restore reads it back in, here or on another machine. Keep it as
 private as the memory itself."""
 EXAMPLES = """examples:
-  holdfast export                    holdfast-<project>-<day>.tar.gz in this directory
+  holdfast export                    holdfast-<project>-<day>.tar.gz in ~/.holdfast/exports
   holdfast export ~/backups          the same name in another folder
   holdfast export shop.tar.gz --force
-  holdfast export --agents-md        commands, rules and decisions, into AGENTS.md
+  holdfast export --agents-md        commands, rules and decisions, into AGENTS.md or CLAUDE.md
 """
 
 
 OPTIONS = (
-    flag("--agents-md", "instead, write a short section into AGENTS.md (or FILE); shows a diff and asks"),
+    flag(
+        "--agents-md",
+        "instead, write a short section into AGENTS.md (or CLAUDE.md or GEMINI.md, if only that is there); "
+        "shows a diff and asks",
+    ),
     flag("--yes", "with --agents-md: do not ask"),
     option(
         "file",
         nargs="?",
         metavar="FILE",
-        help="where to write it (default: ~/.holdfast/exports/holdfast-<project>-<day>.tar.gz)",
+        help="where to write it (default: ~/.holdfast/exports/holdfast-<project>-<day>.tar.gz, then …-2.tar.gz)",
     ),
     flag("--force", "overwrite an existing file"),
     flag("--dry-run", "show what would be written"),

@@ -87,7 +87,7 @@ def _show_removed(report: app.ForgetReport, title: str) -> None:
     if not report.removed:
         output.line(f"{title}: not found in any file of this project's memory.")
         return
-    columns = [Column(title, flexible=True), Column("places", align="right")]
+    columns = [Column(title, flexible=True), Column("Mentions", align="right")]
     output.show(Table(columns, [[path, str(count)] for path, count in sorted(report.removed.items())]))
 
 

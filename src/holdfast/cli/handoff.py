@@ -8,6 +8,7 @@ import sys
 from holdfast.briefing.recovery import hand_over, handed_over, take_back
 from holdfast.core.tokens import count_tokens
 from holdfast.flows.refresh import refresh
+from holdfast.memory.read import ProjectMemory
 from holdfast.model.memory import Owner
 from holdfast.relay.clients import STARTS, command_of, start_of
 from holdfast.store.gate import gate
@@ -17,9 +18,10 @@ from holdfast.terminal import output
 from holdfast.terminal.consent import agreed, terminal
 from holdfast.terminal.options import Machine, Namespace, flag, option
 
-DESCRIPTION = """Records what is next on this branch, one step per line. The next session sees it first. A new handoff
-replaces the last one on its branch; without TEXT, shows the current one. --to AGENT hands the running or latest
-session over to another agent and starts it: the request, remaining steps, failures, decisions and the diff."""
+DESCRIPTION = """Records what is next on this branch, one step per line. The next session sees it first. A new
+handoff replaces the last one on its branch; without TEXT, shows the current one. --to AGENT hands the running or
+latest session over to another agent and starts it: the handoff noted for this branch, then the session's request,
+remaining steps, failures, decisions and the diff."""
 EXAMPLES = """examples:
   holdfast handoff "Migrate the tests to the new client, then delete http_old.py"
   holdfast handoff - < notes.txt
@@ -80,6 +82,13 @@ def run(options: Namespace, machine: Machine) -> None:
     )
 
 
+def _decisions(project: Project) -> list[str]:
+    """What was decided by hand and holds, the latest first."""
+    said = [one for one in ProjectMemory(project).register("decision") if one.who == "user"]
+    said.sort(key=lambda one: -(one.at or 0.0))
+    return [f"{one.text} (because {one.reason})" if one.reason else one.text for one in said]
+
+
 def _hand_to(options: Namespace, machine: Machine, project: Project) -> None:
     """Hands a session over to another agent's client, which takes this terminal."""
     from holdfast.relay.find import find_session
@@ -87,7 +96,14 @@ def _hand_to(options: Namespace, machine: Machine, project: Project) -> None:
 
     agent, start = start_of(options.to)
     found = find_session(machine, project, options.session, agent)
-    text = package(found.record, project, found.title, gate(machine, project))
+    text = package(
+        found.record,
+        project,
+        found.title,
+        gate(machine, project),
+        steps=[step.text for step in handed_over(project, branch_of(project.root))],
+        decisions=_decisions(project),
+    )
     if options.print:
         output.write(f"{text}\n")
         return

@@ -13,7 +13,8 @@ from holdfast.views.ledger import day
 SHOWN = 20
 _CALLED_TODAY = {"decide": "note decision", "fact": "note fact", "answer": "note answer"}
 DESCRIPTION = """Shows the versions of current.md, style.md, reference.md and open-questions.md, the last 50 of each.
-Without FILE, lists the files. With FILE, lists its changes, newest first, including your own edits."""
+Without FILE, lists the files. With FILE, lists its changes with their numbers, newest first, including your own edits.
+holdfast undo FILE --to N restores what the file held after change N."""
 EXAMPLES = """examples:
   holdfast history                       the files that keep versions
   holdfast history current.md            what changed it, and when
@@ -40,7 +41,7 @@ def run(options: Namespace, machine: Machine) -> None:
         changes = changes_of(machine, project, options.file, most)
         table = table_of(
             changes,
-            (Column("N", "right"), lambda change: str(change.n)),
+            (Column("Change", "right"), lambda change: str(change.n)),
             (Column("When"), lambda change: day(change.at)),
             (Column("Lines"), lambda change: lines(change.added, change.removed)),
             (Column("By", flexible=True), lambda change: why(change.reason)),

@@ -29,8 +29,8 @@ _JSON = flag("--json", "key fingerprint and name as JSON")
 VERBS = {
     "show": Verb("your name and your key's fingerprint", (_JSON,)),
     "export": Verb(
-        "write the key to a file, encrypted with a passphrase",
-        (option("file", metavar="FILE", help="the file to write"), _JSON),
+        f"write the key to a file, encrypted with a passphrase ({_ENV}, or asked for)",
+        (option("file", metavar="FILE", help="the file to write; it must not exist"), _JSON),
     ),
     "restore": Verb(
         "use the key of another machine here",

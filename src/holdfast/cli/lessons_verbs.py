@@ -117,7 +117,7 @@ def export(options: Namespace, machine: Machine) -> None:
     if not rules:
         raise UsageError(
             f"{lesson.name} cannot be a deny rule: {others[0].reason if others else 'it has no rule'}",
-            fix="Only a lesson about a command that fails here can be one; holdfast lessons list shows them",
+            fix="holdfast lessons list shows the others",
         )
     is_check = options.target == "pre-commit"
     past = count_refused(machine, project, rules)

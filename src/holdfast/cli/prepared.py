@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from holdfast.core.place import find_checkout
 from holdfast.hooks.resume import told
 from holdfast.terminal.output import on_screen
 
@@ -21,6 +22,8 @@ def print_resume(words: list[str]) -> bool:
         del rest[place : place + 2]
     if not set(rest) <= {"--json", "--why"} or (sys.stdout.encoding or "").lower() != "utf-8":
         return False
+    if branch is not None and not _is_local(branch):
+        return False  # the application says if there is none of that name
     answer = told(os.getcwd(), dict(os.environ), branch)
     if answer is None or not answer["lines"]:
         return False
@@ -35,6 +38,11 @@ def print_resume(words: list[str]) -> bool:
             f"{len(answer['lines'])} line{'s' if len(answer['lines']) > 1 else ''}, {answer['tokens']} tokens\n"
         )
     return True
+
+
+def _is_local(branch: str) -> bool:
+    checkout = find_checkout(os.getcwd())
+    return checkout is not None and os.path.isfile(os.path.join(checkout.common, "refs", "heads", branch))
 
 
 def _as_text(answer: dict[str, list[dict[str, str]]], *, why: bool) -> str:

@@ -7,6 +7,7 @@ import msgspec
 from holdfast import __version__
 from holdfast.cli.export import amount
 from holdfast.cli.trust import show_received
+from holdfast.flows.hosts import hooked
 from holdfast.flows.portability import Mode, Restored, restore
 from holdfast.terminal import output
 from holdfast.terminal.consent import agreed, require_person
@@ -64,7 +65,12 @@ def run(options: Namespace, machine: Machine) -> None:
             return _show_foreign(options, received)
         done = restore_trusted(machine, project, options.file, __version__, mode)
     else:
-        done = restore(machine, project, options.file, __version__, mode, dry_run=options.dry_run)
+        has_memory = mode == "new" and options.dry_run and project.memory.is_dir()
+        look: Mode = "merge" if has_memory else mode
+        done = restore(machine, project, options.file, __version__, look, dry_run=options.dry_run)
+        if has_memory and not options.json:
+            output.line(f"This project already has a memory. The archive holds {_what(done)}.")
+            output.line("--merge adds what is missing here; --replace puts it in the place of what is here.")
     problems = done.added.problems if done.added else ()
     output.warn_all(f"in the archive, {problem}" for problem in problems)
     if options.json:
@@ -76,6 +82,8 @@ def run(options: Namespace, machine: Machine) -> None:
         output.line(f"{word} {_what(done)}.")
         if done.backup:
             output.line(f"What was here before: {output.place(done.backup)}")
+        if not options.dry_run and not hooked(machine, project):
+            output.line("No agent is connected here: holdfast init connects those on this machine.")
 
 
 def _show_foreign(options: Namespace, received: Received | None) -> None:

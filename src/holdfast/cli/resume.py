@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.briefing.recovery import BUDGET, recovery
+from holdfast.briefing.recovery import BUDGET, knows_branch, recovery
 from holdfast.core.tokens import count_tokens
 from holdfast.store.project import Project
 from holdfast.terminal import output
@@ -29,6 +29,10 @@ OPTIONS = (
 def run(options: Namespace, machine: Machine) -> None:
     project = machine.project()
     _catch_up(machine, project)
+    if options.branch and not knows_branch(project, options.branch):
+        output.warn(
+            f"there is no branch {options.branch!r}: this is what any other branch sees. git branch lists them"
+        )
     lines = recovery(machine, project, options.branch, max(options.budget, 0), options.project)
     tokens = sum(count_tokens(line.text) for line in lines)
     if options.json:

@@ -21,7 +21,12 @@ OPTIONS = (
     flag("--inject", "only what agents see"),
     flag("--json", "the state as JSON"),
 )
-_STATE = {True: "on", False: "off"}
+_SAID = {
+    (True, True): "sessions are recorded and see memory",
+    (True, False): "sessions are recorded, and see nothing of memory",
+    (False, True): "sessions see memory, and are not recorded",
+    (False, False): "sessions are neither recorded nor shown anything",
+}
 
 
 def run(options: Namespace, machine: Machine) -> None:
@@ -38,5 +43,5 @@ def run(options: Namespace, machine: Machine) -> None:
     output.answer(
         options,
         {"directory": str(machine.cwd), "capture": capture, "inject": inject},
-        f"{output.place(machine.cwd)}: capture {_STATE[capture]}, inject {_STATE[inject]}.",
+        f"{output.place(machine.cwd)} and below: {_SAID[capture, inject]}.",
     )

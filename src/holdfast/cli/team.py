@@ -7,7 +7,7 @@ from holdfast.guard.hidden_text import visible
 from holdfast.store.project import Project
 from holdfast.sync import service
 from holdfast.sync.keys import fingerprint
-from holdfast.sync.roster import ROLES, roster_of
+from holdfast.sync.roster import ROLES, read_code, roster_of
 from holdfast.sync.service import TeamView
 from holdfast.sync.settings import read_settings
 from holdfast.terminal import output
@@ -34,7 +34,12 @@ _IDS = option("ids", nargs="+", metavar="ID", help="ids of decisions and facts, 
 _WHO = option("member", metavar="MEMBER", help="a name, or a prefix of a key's fingerprint")
 VERBS = {
     "create": Verb(
-        "create a team for this project", (option("name", metavar="NAME", help="its name"), _JSON)
+        "create a team for this project",
+        (
+            option("name", metavar="NAME", help="its name"),
+            flag("--yes", "do not ask; nothing is asked yet"),
+            _JSON,
+        ),
     ),
     "invite": Verb(
         "print a code that makes one person a member",
@@ -103,17 +108,18 @@ def run_invite(options: Namespace, machine: Machine) -> None:
     output.answer(
         options,
         {"code": code, "role": options.role, "days": options.days},
-        f"For one person, for {options.days:g} days. They run this command in their clone and sync; then you sync:\n\n"
-        f"holdfast team join {code}",
+        f"For one person, for {options.days:g} days. They run both commands in their clone, with the TARGET that you "
+        f"sync with; then you sync:\n\nholdfast team join {code}\nholdfast sync TARGET",
     )
 
 
 def run_join(options: Namespace, machine: Machine) -> int | None:
     require_person(machine)
     project = machine.project()
+    read_code(options.code)  # a mistyped one is not worth a question
     if not options.yes and not agreed(
         "Join? Members will see your name and key, and what you share with them.",
-        fix="Add --yes to agree",
+        fix="Add --yes to agree that members see your name, your key and what you share with them",
     ):
         output.line("Nothing was changed.")
         return 1
@@ -214,7 +220,8 @@ def _choose(options: Namespace, machine: Machine, *, share: bool) -> None:
     chosen = service.choose(machine, project, options.ids, share=share)
     ids = ", ".join(item.id for item in chosen)
     readers = ", ".join(_shown(member.name) for member in view.members if member.author != view.own)
-    shared = f"will be shared with the next sync; readable by {readers or 'no one yet'}"
+    who = f"readable by {readers}" if readers else "so far you are the only member"
+    shared = f"will be shared with the next sync; {who}"
     after = shared if share else "will be private after the next sync"
     output.answer(
         options, {"shared" if share else "private": [item.id for item in chosen]}, f"{ids}: {after}."
@@ -247,7 +254,7 @@ def run_trust(options: Namespace, machine: Machine) -> int | None:
             output.wrapped(f"- {_shown(shared.item.text)}", indent=2)
         name, key = _shown(member.name), fingerprint(member.author)
         question = f"Show what {name} shares to your agents, now and later? Key {key}"
-        if not agreed(question, fix="Add --yes to agree"):
+        if not agreed(question, fix=f"Add --yes to agree: agents see these and what {name} shares later"):
             output.line("Nothing was changed.")
             return 1
     done = service.answer_about(machine, project, options.member, told=True)

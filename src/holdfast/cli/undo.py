@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.cli.history import lines, why
 from holdfast.core.errors import StoreError, UsageError
-from holdfast.flows.undo import Undone, undo, undo_personal
+from holdfast.flows.undo import Undone, changes_of, undo, undo_personal
 from holdfast.store.versions import UNDO
 from holdfast.terminal import output
 from holdfast.terminal.consent import agreed
@@ -25,7 +25,7 @@ EXAMPLES = """examples:
 """
 
 
-_NAMES = {UNDO: "the undo", "capture": "what sessions left in memory"}
+_NAMES = {UNDO: "the undo"}
 
 
 OPTIONS = (
@@ -64,7 +64,7 @@ def run(options: Namespace, machine: Machine) -> int:
         for undone in done:
             output.show_diff(undone.diff)
     else:
-        _tell(done, options, shown=asks)
+        _tell(machine, done, options, shown=asks)
     return 0
 
 
@@ -111,7 +111,7 @@ def _row(undone: Undone, options: Namespace) -> tuple[str, str, str]:
     return undone.file, description, "" if options.to else f"{numbers}{more}"
 
 
-def _tell(done: list[Undone], options: Namespace, *, shown: bool) -> None:
+def _tell(machine: Machine, done: list[Undone], options: Namespace, *, shown: bool) -> None:
     """What the person has just confirmed is not listed again, except for news from the undo itself."""
     if shown:
         output.line("Done.")
@@ -122,3 +122,14 @@ def _tell(done: list[Undone], options: Namespace, *, shown: bool) -> None:
     file = f" {options.file or done[0].file}" if options.to or options.file else ""
     file = " --personal" if options.personal else file
     output.line(f"holdfast undo{file} redoes it; holdfast history FILE lists every version.")
+    if not options.personal and (earlier := _earlier(machine, done)):
+        output.line(f"To go further back: holdfast undo {earlier}")
+
+
+def _earlier(machine: Machine, done: list[Undone]) -> str:
+    """The words that bring back the version before the one that is there now; '' for several files, or none before."""
+    if len(done) != 1 or not done[0].changes:
+        return ""
+    taken = min(change.n for change in done[0].changes)
+    before = [change for change in changes_of(machine, machine.project(), done[0].file) if change.n < taken]
+    return f"{done[0].file} --to {before[1].n}" if len(before) > 1 else ""

@@ -97,6 +97,8 @@ def export(
         )
     require_format(project)
     path = _target(machine, project, target)
+    if target is None and not force:
+        path = _free(path)
     if dry_run:
         if not force and os.path.lexists(path):
             raise already_exists(path)
@@ -132,6 +134,15 @@ def _target(machine: Machine, project: Project, target: str | None) -> Path:
     path = path / name if path.is_dir() else path
     if not path.parent.is_dir():
         raise NotFound("there is no such folder", where=str(path.parent), fix="Create it first")
+    return path
+
+
+def _free(path: Path) -> Path:
+    """The path, or the same with the next number: two exports of one day are both kept."""
+    stem, number = path.name.removesuffix(".tar.gz"), 1
+    while os.path.lexists(path):
+        number += 1
+        path = path.with_name(f"{stem}-{number}.tar.gz")
     return path
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from holdfast.briefing.meaning import Meanings
 from holdfast.briefing.replaced import replaced_passages
-from holdfast.core.likeness import Likeness, asks_for, compare
+from holdfast.core.likeness import OPEN, Likeness, asks_for, compare
 from holdfast.flows.notes import (
     LONGEST,
     given_text,
@@ -21,7 +21,7 @@ from holdfast.flows.notes import (
     this_second,
 )
 from holdfast.memory.decisions import is_passage, shown_text
-from holdfast.memory.ids import by_id, find_decision, is_id
+from holdfast.memory.ids import by_id, every_decision, find_decision, is_id
 from holdfast.memory.merge import Contradiction, contradicting, doubt_question, find, is_doubt_about
 from holdfast.memory.paraphrase import Answers, answering, reply
 from holdfast.memory.read import ProjectMemory
@@ -108,6 +108,22 @@ def _from_record(memory: ProjectMemory, asked: str, meaning: Meanings) -> Reply:
     statement = next(item for item in rivals if item.id == best.id)
     against = tuple(clash.one for clash in contradicting(rivals, statement, meaning))
     return replace(_answer(asked, best), against=against)
+
+
+def because(machine: Machine, reply: Reply, nearest: Sequence[str]) -> Reply:
+    """The answer to a why-question that has only lines so far: the best of them, if it is a decision with a reason.
+
+    `nearest` are the ids of those lines, the best first.
+    """
+    opened = OPEN.match(reply.question)
+    if reply.status != "open" or opened is None or opened[1].casefold() != "why":
+        return reply
+    store = memory_here(machine)
+    memory = ProjectMemory(store.project, store.name, strict=True)
+    known = {said.id: said for said in every_decision(memory) if said.status == "agreed"}
+    best = next((id for id in [*(near.id for near in reply.perhaps), *nearest] if id), "")
+    said = known.get(best)
+    return _answer(reply.question, said) if said is not None and said.reason else reply
 
 
 def _register(memory: ProjectMemory) -> list[Statement]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from holdfast.core.content_ids import content_id
 from holdfast.hooks import host_protocol, trace
 
 TYPE_CHECKING = False  # importing it from `typing` would load that module
@@ -19,6 +20,7 @@ MARK = "remember:"
 LONGEST = 500  # characters of one text: a longer one is a document
 MOST = 3
 _SHOWN = 90
+_TASK_BEGINS = ("also", "then", "now", "please", "next", "afterwards")  # of a sentence that asks for work
 # Claude Code's own way, which reaches the hook where the client does not take it: one line that begins with `#`.
 _OWN_MARKS = {"claude-code": "# "}
 
@@ -44,7 +46,17 @@ def asked(host: str, prompt: str) -> list[str]:
 
 
 def _plain(texts: list[str]) -> list[str]:
-    return [text for found in texts if (text := " ".join(found.split()))][:MOST]
+    return [text for found in texts if (text := _without_task(" ".join(found.split())))][:MOST]
+
+
+def _without_task(text: str) -> str:
+    """What is to be remembered, without the work that is asked for in the same breath: `. Also fix the typo`."""
+    for place, sign in enumerate(text):
+        if sign in ".!?;" and text[place + 1 : place + 2] == " ":
+            word = text[place + 2 :].lstrip().partition(" ")[0].strip(",:").lower()
+            if word in _TASK_BEGINS:
+                return text[: place + 1].rstrip(" ;")
+    return text
 
 
 def keep(answer: bytes, call: Call, found: Place, envelope: dict[str, object]) -> tuple[bytes, bool]:
@@ -62,9 +74,10 @@ def _said(answer: bytes, call: Call, found: Place, kept: list[str], too_long: in
     name = os.path.basename(found.root)
     lines = [f'holdfast: keeps "{_cut(text)}" for this project ({name}), in your words' for text in kept]
     if kept:
-        lines[-1] += "; to undo this: holdfast undo"
+        ids = " ".join(content_id("D", text) for text in kept)
+        lines[-1] += f"; to undo this: holdfast undo, or holdfast note decision retire {ids}"
     if too_long:
-        lines.append(f"holdfast: at most {LONGEST} characters are kept: put longer text into a file")
+        lines.append(f"holdfast: not kept: more than {LONGEST} characters; put longer text into a file")
     if call.host in host_protocol.SHOWS:
         return host_protocol.with_notice(answer, "\n".join(lines))
     return answer or _to_the_model(call, bool(kept))

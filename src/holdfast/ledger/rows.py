@@ -75,7 +75,9 @@ def select(entries: Sequence[LedgerEntry], wanted: Filter) -> list[LedgerEntry]:
 
 
 def find_row(entries: Sequence[LedgerEntry], session: str) -> LedgerEntry:
-    """A row by its session id or a prefix of it."""
+    """A row by its session id or a prefix of it; `last` is the latest of all rows, which come oldest first."""
+    if session == "last" and entries:
+        return entries[-1]
     exact = [entry for entry in entries if entry.session == session]
     close = exact or [entry for entry in entries if session and entry.session.startswith(session)]
     if not close:

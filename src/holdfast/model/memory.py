@@ -7,14 +7,11 @@ machine and in every export.
 from __future__ import annotations
 
 from enum import StrEnum
-from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct
 
-from holdfast.core.hashes import blake2b
-
-_DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"  # without i, l, o, u: ids are read aloud and typed
+from holdfast.core.content_ids import content_id as content_id
 
 
 class FactCategory(StrEnum):
@@ -183,18 +180,6 @@ class Harvest(Struct, frozen=True, kw_only=True):
     open_items: tuple[OpenItem, ...] = ()
     facts: tuple[Fact, ...] = ()
     commits: tuple[str, ...] = ()
-
-
-@lru_cache(maxsize=32_768)  # a session end asks for the same ids over and over
-def content_id(letter: str, text: str) -> str:
-    """The same for the same words, whatever their case, spacing and final punctuation."""
-    folded = " ".join(text.casefold().split()).rstrip(".!?;: ")
-    number = int.from_bytes(blake2b(folded.encode("utf-8", "replace"), digest_size=4).digest(), "big")
-    digits = ""
-    for _ in range(6):
-        number, digit = divmod(number, 32)
-        digits += _DIGITS[digit]
-    return f"{letter}-{digits}"
 
 
 def ids_of(item: object) -> frozenset[str]:

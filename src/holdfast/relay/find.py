@@ -26,7 +26,7 @@ class Found(Struct, frozen=True, kw_only=True):
 
 
 def find_session(machine: Machine, project: Project, wanted: str, target: str) -> Found:
-    """Reads what agents wrote just now, then takes the session that was active last, of another agent if possible."""
+    """Reads what agents wrote just now, then takes the session active last; of several, one of another agent."""
     search = recorded_here(machine, project)
     fresh = TranscriptSearch(unread(project, search), [], search.warnings)
     if fresh.sources:
@@ -44,14 +44,16 @@ def find_session(machine: Machine, project: Project, wanted: str, target: str) -
             raise NotFound(what, fix="holdfast log shows them")
         return Found(record=close[0], title=title_of_agent(close[0].agent))
     records = [record for record in records if not record.headless] or records
-    others = [record for record in records if record.agent != target]
-    chosen = next(iter(others or records), None)
-    if chosen is None:
+    newest = next(iter(records), None)
+    if newest is None:
         raise NotFound(
             "no agent has worked here yet",
             where=str(project.root),
             fix="holdfast agents shows what was found",
         )
+    # The target may have been opened just now: then the session to go on with is the one before.
+    others = (record for record in records if record.agent != target and _is_close(record, newest))
+    chosen = next(others, newest)
     same = [record for record in records if record is not chosen and _is_close(record, chosen)]
     return Found(
         record=chosen,

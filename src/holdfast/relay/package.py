@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from holdfast.core.git import run_git
+from holdfast.core.patterns import lazy_regex
 from holdfast.core.tokens import count_tokens, cut_to
 from holdfast.guard.quoted_text import is_hostile
 from holdfast.language.prose import without_escapes
@@ -21,6 +22,7 @@ BUDGET = 1_500
 _REQUEST, _LATER, _MESSAGE = 260, 90, 160
 _MOST = 8
 _LEAST_DIFF = 60
+_FRAMES = lazy_regex("[\u2500-\u259f]+")  # of output that was pasted from a terminal
 _DIFF_BYTES = 200_000
 _GIT_S = 10.0
 
@@ -31,14 +33,22 @@ def package(
     title: str,
     clean: Callable[[str], str],
     budget: int = BUDGET,
+    *,
+    steps: Sequence[str] = (),
+    decisions: Sequence[str] = (),
 ) -> str:
-    """The text with which another agent goes on, at most `budget` tokens."""
+    """The text with which another agent goes on, at most `budget` tokens.
+
+    `steps` is the handoff that was noted for this branch, `decisions` what holds in this project.
+    """
     parts = [
         _beginning(record, title),
+        _list("Next, as noted for this branch; do this first", steps),
         *_request(record),
         _list("Still to do", _left(record)),
         _list("Failing now", _failing(record)),
         _list("Agreed with the user; keep to it", _settled(record.passages)),
+        _list("Decisions that hold in this project", decisions[:_MOST]),
         _list("Rejected; do not propose again", _turned_down(record.passages)),
         _list(
             "Tried without success",
@@ -123,7 +133,7 @@ def _quoted(title: str, text: str, tokens: int) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(without_escapes(text).split())
+    return " ".join(_FRAMES.sub(" ", without_escapes(text)).split())
 
 
 def _changes(project: Project, clean: Callable[[str], str], tokens: int) -> str:

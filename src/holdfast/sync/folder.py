@@ -87,7 +87,7 @@ class Folder:
             raise SyncError(
                 "there is no such folder",
                 where=self.shown,
-                fix="Connect the drive or create the folder; nothing here is lost",
+                fix=f"Connect the drive, or create it: mkdir -p {self.shown}. Nothing here is lost",
             )
         return status.st_dev, status.st_ino
 

@@ -396,7 +396,7 @@ def leave(machine: Machine, project: Project) -> None:
 
     settings, keys = read_settings(project), Keys(machine)
     if settings.team is None:
-        raise UsageError("this project has no team here", fix="holdfast team join CODE")
+        raise UsageError("this project has no team here", fix="holdfast team create NAME, or team join CODE")
 
     def change(settings: SyncSettings) -> None:
         assert settings.team is not None
@@ -454,7 +454,7 @@ def answer_about(machine: Machine, project: Project, wanted: str, *, told: bool)
 def _own_team(machine: Machine, project: Project) -> TeamSettings:
     settings, keys = read_settings(project), Keys(machine)
     if settings.team is None:
-        raise UsageError("this project has no team", fix="holdfast team create NAME makes one")
+        raise UsageError("this project has no team here", fix="holdfast team create NAME, or team join CODE")
     with journal_of(project) as journal:
         owners = roster_of(journal, settings.team).owners if journal is not None else frozenset()
     if keys.author not in owners:

@@ -194,13 +194,14 @@ def questions_table(questions: Sequence[Question]) -> Table:
                 question.id,
                 date(question.at if question.open or question.answered_at is None else question.answered_at),
                 question.by,
+                "open" if question.open else "answered" if question.answer else "closed",
             ),
             question.text,
-            f"→ {question.answer or ('(open)' if question.open else '(closed by hand)')}",
+            f"→ {question.answer}" if question.answer else "",
         )
         for question in questions
     ]
-    return _table(_WHEN_AND_BY, "Question", rows)
+    return _table((*_WHEN_AND_BY, Column("State")), "Question", rows)
 
 
 def todo_as_json(item: OpenItem, *, closed: str = "") -> dict[str, Any]:
