@@ -25,7 +25,7 @@ EXAMPLES = """examples:
 """
 
 
-_NAMES = {UNDO: "the undo"}
+_NAMES = {UNDO: "the undo", "capture": "what sessions left in memory"}
 
 
 OPTIONS = (
