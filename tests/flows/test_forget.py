@@ -102,7 +102,7 @@ def test_a_forgotten_session_is_in_no_byte_of_the_memory(memory: Remembered) -> 
 def test_only_tombstones_are_left_of_it(memory: Remembered) -> None:
     forget(memory, (A,))
     row = next(line for line in memory.text("ledger.md").splitlines() if A in line)
-    assert [cell.strip() for cell in row.strip("|").split("|") if cell.strip()] == [A, "forgotten"]
+    assert [cell.strip() for cell in row.strip("|").split("|") if cell.strip()] == [A, "?", "forgotten"]
     assert memory.text("projects/shop/log.md").count(A) == 1
     assert f"<!-- session {A} · forgotten -->" in memory.text("projects/shop/log.md")
     assert [entry.session for entry in memory.store.entries().entries] == [B]

@@ -128,7 +128,7 @@ def test_a_changed_log_entry_is_said_kept_and_accepted_on_request(holdfast: Hold
     found = holdfast("doctor", "--json").json()["findings"]
     (said,) = [finding for finding in found if finding["check"] == "log"]
     assert said["level"] == "note"
-    assert re.search(r"log\.md:\d+: the entry of session shop-1 was changed", said["message"])
+    assert re.search(r"log\.md:\d+: the entry of session shop-1 has changed", said["message"])
     assert "doctor --fix accepts it" in said["message"]
     holdfast("doctor", "--fix", "--dry-run")
     assert len(store.edited_entries()) == 1

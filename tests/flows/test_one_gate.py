@@ -16,7 +16,7 @@ from typing import Any, get_args
 
 import msgspec
 import pytest
-from tests.agents import samples, samples_files, samples_stores
+from tests.agents import samples, samples_clients, samples_files, samples_stores
 from tests.agents.samples import SAMPLES
 from tests.command import Holdfast
 from tests.every_byte import files_below, leftovers
@@ -96,7 +96,8 @@ LOOKS = """
     note-decision-retire todo-list todo-done todo-drop know-context prune trust show blame cost
     ui note-fact note-fact-list lessons lessons-list
     sync team-private team-share team-distrust team-invite team-remove team-join team-trust team-create keys-restore keys-export
-    keys-name
+    keys-name lessons-export note-decision-show note-write team-doctor team-server-check team-server-index team-server-member
+    team-server-project team-server-setup
 """
 ONLY_LOOKS = {name.replace("-", " ") for name in LOOKS.split()}
 # Run elsewhere (files, hosts, servers), or for long: their own tests are below, or nothing of a text reaches them.
@@ -338,7 +339,7 @@ def _sample(patch: pytest.MonkeyPatch, agent: str, folder: Path, text: str, cwd:
     story = samples_stores.AIDER_STORY
     for old in (samples_stores.PROMPT, samples_stores.ANSWER, samples_stores.FAILURE):
         story = story.replace(old, said if old == samples_stores.PROMPT else text.replace("\n", "\n> "))
-    for module in (samples, samples_files, samples_stores):
+    for module in (samples, samples_clients, samples_files, samples_stores):
         for name in ("PROMPT", "ANSWER", "COMMAND", "FAILURE", "SUCCESS"):
             if hasattr(module, name):
                 patch.setattr(module, name, f"echo '{text}'" if name == "COMMAND" else text)
