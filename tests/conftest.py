@@ -15,6 +15,7 @@ from tests.hooks.enabled import Enabled
 from tests.promise_report import PromiseReport, done_in
 
 from holdfast.store.machine import AGENT_SIGNS
+from holdfast.terminal import progress
 
 ROOT = Path(__file__).parents[1]
 
@@ -96,6 +97,12 @@ def scanner_off(home: Path) -> None:
     """For tests that repair something else: compiling the scanner's rules takes seconds."""
     (home / ".holdfast").mkdir(mode=0o700, exist_ok=True)
     (home / ".holdfast" / "config.toml").write_text('scanner = "off"\n', encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def says_nothing_for_being_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine makes commands slow enough to say how far they are; no other test is about that."""
+    monkeypatch.setattr(progress, "FIRST_S", 1e9)
 
 
 @pytest.fixture

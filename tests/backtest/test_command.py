@@ -188,6 +188,7 @@ def test_a_long_command_gives_a_sign_of_life_where_there_is_no_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seconds = iter([0.0, 1.0, 4.0, 5.0, 15.0])
+    monkeypatch.setattr(progress, "FIRST_S", 3.0)
     monkeypatch.setattr(progress.time, "monotonic", lambda: next(seconds))
     with progress.progress_bar(show=True, text="backtest", columns=()) as update:
         assert update is not None

@@ -434,3 +434,12 @@ def test_where_nothing_changed_a_second_call_loads_neither_readers_nor_the_price
     kept = home / ".holdfast" / "cache" / "prices.json"
     kept.write_bytes(b"{broken")
     assert holdfast_process("cost", check=0).stdout == first.stdout
+
+
+def test_one_model_can_be_asked_for_by_any_period(home: Path, holdfast: Holdfast) -> None:
+    file = session()
+    file.assistant(70, "x", model="claude-sonnet-4-5", usage=claude_usage(10, 20))
+    claude(home, "a", file)
+    (row,) = rows(holdfast, "--by", "day", "--model", "sonnet")
+    assert (row["model"], row["tokens"]["input"]) == ("claude-sonnet-4-5", 10)
+    assert "No usage matches" in holdfast("cost", "--model", "nothing", check=0).stdout

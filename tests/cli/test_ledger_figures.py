@@ -488,3 +488,13 @@ def test_clocks_of_any_year_are_written_in_full(holdfast: Holdfast, repo: Path) 
 def test_an_amount_too_small_to_be_written_is_not_nothing(holdfast: Holdfast, repo: Path) -> None:
     write_ledger(repo, [session(cost_usd=Decimal("0.0000001"))])
     assert "<$0.0001" in holdfast("ledger", "stats", check=0).stdout
+
+
+def test_the_newest_session_is_called_last_and_only_what_must_be_given_is_missing(
+    holdfast: Holdfast, repo: Path
+) -> None:
+    for number in range(2):
+        holdfast("ledger", "add", "--session", f"s{number}", "--goal", f"goal {number}", check=0)
+    assert holdfast("ledger", "show", "last", "--json", check=0).json()["session"] == "s1"
+    said = holdfast("ledger", "recommend", check=2).stderr
+    assert "GOAL is missing" in said and "DIR is missing" not in said

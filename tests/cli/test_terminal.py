@@ -13,6 +13,7 @@ import pytest
 from tests.command import Holdfast
 
 import holdfast as package
+from holdfast.terminal import output
 
 DEMO = Path(package.__file__).parent / "demo_sessions"
 
@@ -60,8 +61,13 @@ def test_a_table_fits_its_terminal_and_keeps_what_matters(
 ) -> None:
     holdfast("import", DEMO, check=0)
     screen, _ = on_terminal(["ledger"], repo, columns)
-    shown = [line for line in screen if line]
-    assert len(shown) == 12, shown  # a header, a rule and a line for each session: nothing wraps
+    told = [line for line in screen if line]
+    shown, below = told[:12], " ".join(told[12:])
+    for title in ("Agent", "Model", "Kind", "Tasks", "Failed", "Time"):
+        assert (title in shown[0]) is not (title in below), "a column is shown, or named as left out"
+    assert not below or below.startswith("Not shown here: "), (
+        told
+    )  # a header, a rule and a line for each session: nothing wraps
     assert "Session" in shown[0] and "Outcome" in shown[0] and "Cost" in shown[0]
     assert all("…" not in line[:8] for line in shown)
 
@@ -78,7 +84,7 @@ def test_escape_sequences_in_stored_text_are_shown_and_not_obeyed(holdfast: Hold
 
 def test_in_a_pipe_there_are_no_colours_and_no_bar(holdfast: Holdfast) -> None:
     done = holdfast("import", DEMO, check=0)
-    assert "\x1b" not in done.stdout + done.stderr and "reading" not in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr and "━" not in done.stderr
     assert "\x1b" not in holdfast("ledger").stdout
 
 
@@ -158,9 +164,16 @@ def test_no_word_is_broken_at_the_edge_of_a_terminal(
     wide, _ = on_terminal(command, repo, 400, 150)
     narrow, _ = on_terminal(command, repo, 80, 150)
     known = set(" ".join(wide).split())
+    known |= set(
+        ["Not", "shown", "here:", "A", "wider", "terminal", "shows", "them,", "as", "does", "--json."]
+    )
     long = "\n".join(word for word in known if len(word) > 70)  # a path may well be longer than a line
     told = [word for line in narrow for word in line.split() if not word.endswith("…")]
-    broken = [word for word in told if word not in known and word not in long and set(word) != {"─"}]
+    broken = [
+        word
+        for word in told
+        if not known & {word, word.rstrip(",.")} and word not in long and set(word) != {"─"}
+    ]
     assert broken == []
 
 
@@ -217,3 +230,17 @@ def test_agents_says_where_hooks_are_and_finds_one_that_has_settings_only(
     assert "codex" in holdfast("agents", check=0).stdout, (
         "a broken file of the agent is no reason to say nothing"
     )
+
+
+def test_a_narrow_terminal_says_which_columns_it_leaves_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wide = output.Column("Model", dispensable=1)
+    table = output.table_of(
+        ["a"], (output.Column("Session"), lambda one: "s" * 30), (wide, lambda one: "m" * 30)
+    )
+    monkeypatch.setattr(output, "on_terminal", lambda: True)
+    for columns, told in (("40", True), ("100", False)):
+        monkeypatch.setenv("COLUMNS", columns)
+        output.show(table)
+        assert ("Not shown here: Model." in " ".join(capsys.readouterr().out.split())) is told

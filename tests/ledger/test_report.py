@@ -9,6 +9,7 @@ import pytest
 from tests.ledger.ledgers import CLAUDE, GPT, fails, session, sessions
 
 from holdfast.ledger.report import report_of
+from holdfast.ledger.similar import failed
 
 
 @pytest.mark.promise("L9")
@@ -155,3 +156,25 @@ def test_a_clock_that_was_wrong_by_centuries_does_not_fill_the_report() -> None:
 def test_a_report_of_little_says_little(rows: list) -> None:  # type: ignore[type-arg]
     report = report_of(rows)
     assert report.topics == () and report.refusals == () and report.reasons == ()
+
+
+def test_what_the_user_interrupted_is_held_against_no_model_and_no_topic() -> None:
+    stopped = {"failed": 1, "tasks": 2, "failures": ("interrupted",), "goal": ("merge", "conflicts")}
+    rows = [
+        *sessions(12, model="stopped", project_type="go", **stopped),
+        *sessions(12, model="broke", project_type="go", **{**stopped, "failures": ("test_failure",)}),
+        *sessions(40, model="other", project_type="go", tasks=2, failed=0, goal=("docs",)),
+    ]
+    report = report_of(rows)
+    rates = {pair.model: pair.failure.value for pair in report.pairings}
+    assert rates.get("stopped", 0.0) == 0.0
+    assert report.failure.value == pytest.approx(24 / 128), "the figures count it as before"
+    assert all("interrupted" not in topic.advice for topic in report.topics)
+    (stopped_entry, broke_entry) = rows[0], rows[12]
+    assert failed(stopped_entry) is False and failed(broke_entry) is True
+
+
+def test_a_language_is_no_topic() -> None:
+    rows = fails(sessions(20, project_type="go", goal=("go",), tasks=2, failed=0, model="a"), 10)
+    rows += sessions(40, project_type="go", goal=("docs",), tasks=2, failed=0, model="a")
+    assert "go" not in {one.topic for one in report_of(rows).topics}

@@ -60,6 +60,7 @@ OPTIONS = (
     since("usage"),
     *limit("lines", f"default: {SHOWN}"),
     option("--agent", help="only this agent's usage, e.g. claude-code"),
+    option("--model", help="only models whose name contains this"),
     option("--project", metavar="NAME", help="only this project: the name of its folder"),
     flag("--json", "an array with a row for each period, agent, model and project"),
 )
@@ -105,14 +106,19 @@ def _count(machine: Machine, *, show: bool) -> UsageCounter:
 
 
 def _chosen(usage: UsageReading, options: Namespace) -> UsageReading:
-    """The usage of the agent and project that were asked for."""
+    """The usage of the agent, project and model that were asked for."""
     sources = {
         number: source
         for number, source in usage.sources.items()
         if (not options.agent or source.agent == options.agent)
         and (not options.project or source.project == options.project)
     }
-    return UsageReading(usage.rows, usage.gaps, sources)
+    rows = usage.rows
+    if options.model:
+        rows = [row for row in rows if options.model.lower() in row.model.lower()]
+    used = {row.source for row in rows}
+    gaps = usage.gaps if not options.model else [gap for gap in usage.gaps if gap[0] in used]
+    return UsageReading(rows, gaps, sources)
 
 
 def _since(parts: Mapping[Part, Spent], by: str, start: datetime | None) -> dict[Part, Spent]:
@@ -184,7 +190,7 @@ def _show(
 ) -> None:
     by: str = options.by
     if not parts:
-        if options.since or options.agent or options.project:
+        if options.since or options.agent or options.project or options.model:
             output.line("No usage matches. holdfast cost shows all.")
         else:
             output.line("No usage was found. holdfast agents shows which agents are on this machine.")
@@ -205,6 +211,8 @@ def _show(
         output.note(
             f"{len(shown)} of {counted(len(ordered), by)}; the total is of all. --limit N shows more."
         )
+    if by == "model":
+        output.note("Each response counts for its own model; the ledger counts a session for its main model.")
     for block in running:
         output.line(_running(block))
     for budget in budgets:

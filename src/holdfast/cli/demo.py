@@ -26,6 +26,8 @@ OPTIONS = (
 
 
 def run(options: Namespace, machine: Machine) -> None:
+    if not options.json:
+        output.note("Reading the sample sessions of two agents; this takes some seconds.")
     with demonstrate(machine, options.keep.absolute() if options.keep else None) as demo:
         if options.json:
             return output.show_json(

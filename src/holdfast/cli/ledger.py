@@ -105,7 +105,7 @@ VERBS = {
     "show": Verb(
         "show one session: its row, its tasks and the evidence",
         (
-            option("session", metavar="SESSION", help="the session's id, or a prefix of it"),
+            option("session", metavar="SESSION", help="the session's id, a prefix of it, or last"),
             *of_verb(flag("--json", "row and local record as JSON")),
         ),
     ),

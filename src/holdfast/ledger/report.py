@@ -12,7 +12,9 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from holdfast.ledger.similar import not_interrupted
 from holdfast.ledger.stats import (
     Belief,
     Rate,
@@ -131,20 +133,29 @@ class LedgerReport(Struct, frozen=True, kw_only=True):
 
 def report_of(entries: Sequence[LedgerEntry]) -> LedgerReport:
     entries = with_undated_models(entries)
-    topics, looked_at = topics_of(entries)
+    uninterrupted = [_without_interruptions(entry) for entry in entries]
+    topics, looked_at = topics_of(uninterrupted)
     return LedgerReport(
         sessions=len(entries),
         maturity=maturity(len(entries)),
         failure=task_rate(entries),
-        most_productive=_most_productive(entries),
+        most_productive=_most_productive(uninterrupted),
         complexity=_complexity(entries),
         topics=topics,
         reasons=_reasons(entries),
         refusals=_refusals(entries),
-        pairings=_pairings(entries),
+        pairings=_pairings(uninterrupted),
         trend=_trend(entries),
         topics_looked_at=looked_at,
     )
+
+
+def _without_interruptions(entry: LedgerEntry) -> LedgerEntry:
+    """For judging models and topics: a task that the user interrupted is no failure of theirs."""
+    if not entry.failed or FailureReason.INTERRUPTED not in entry.failures:
+        return entry
+    reasons = tuple(reason for reason in entry.failures if reason != FailureReason.INTERRUPTED)
+    return replace(entry, failed=not_interrupted(entry), failures=reasons)
 
 
 def topics_of(entries: Sequence[LedgerEntry]) -> tuple[tuple[Topic, ...], int]:
@@ -153,7 +164,9 @@ def topics_of(entries: Sequence[LedgerEntry]) -> tuple[tuple[Topic, ...], int]:
     if not judged_entries:
         return (), 0
     share = sum((entry.failed or 0) > 0 for entry in judged_entries) / len(judged_entries)
-    subjects = _subjects(judged_entries)
+    # A language or framework is no topic: it has figures of its own.
+    named = {name for entry in judged_entries for name in (entry.project_type, entry.framework) if name}
+    subjects = {topic: rows for topic, rows in _subjects(judged_entries).items() if topic not in named}
     bad, good = [], []
     for topic, rows in subjects.items():
         rate, lost = task_rate(rows), sum((entry.failed or 0) > 0 for entry in rows)

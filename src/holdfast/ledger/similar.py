@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from holdfast.language.keywords import singular
 from holdfast.ledger.stats import Belief, cumulated
-from holdfast.model.ledger import Kind, LedgerEntry, Outcome
+from holdfast.model.ledger import FailureReason, Kind, LedgerEntry, Outcome
 
 SAME = {"kind": 0.10, "framework": 0.08, "project_type": 0.04}
 AMOUNTS = ("cost", "time")  # what a success takes, beside its risk
@@ -305,10 +305,18 @@ class Believed(Struct, frozen=True):
 
 
 def failed(entry: LedgerEntry) -> bool | None:
-    """Whether a session counts as a failure; None when its row does not say."""
-    if entry.outcome in (Outcome.FAILED, Outcome.ABANDONED) or (entry.failed or 0) > 0:
+    """Whether a session counts as a failure of its model; None when its row does not say.
+
+    A task that the user interrupted is none: why they did is not known.
+    """
+    if entry.outcome in (Outcome.FAILED, Outcome.ABANDONED) or not_interrupted(entry) > 0:
         return True
     return None if entry.failed is None else False
+
+
+def not_interrupted(entry: LedgerEntry) -> int:
+    """The failed tasks of a session without those that the user interrupted."""
+    return max((entry.failed or 0) - entry.failures.count(FailureReason.INTERRUPTED), 0)
 
 
 def beliefs(goal: Goal, judged: Sequence[LedgerEntry], like: Sequence[Alike]) -> list[Believed]:

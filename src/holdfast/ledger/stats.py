@@ -139,7 +139,7 @@ def at_least(failed: int, n: int, rate: float) -> float:
 
 def columns_of(entries: Sequence[LedgerEntry], by: str | None = None) -> dict[str, list[Any]]:
     """The columns that figures need: all of them, or for groups the numbers and their key."""
-    names = (*_NUMBERS, *_TEXTS) if by is None else (*_NUMBERS, FIELD_OF[by])
+    names = (*_NUMBERS, *_TEXTS) if by is None else (*_NUMBERS, "usage", FIELD_OF[by])
     columns: dict[str, list[Any]] = {name: list(map(attrgetter(name), entries)) for name in names}
     if by is None:
         token_counts = [entry.tokens for entry in entries if entry.tokens is not None]

@@ -118,6 +118,7 @@ class _Tally:
         "costs",
         "durations",
         "failed_sessions",
+        "incomplete",
         "seconds",
         "sessions",
         "tasks",
@@ -133,6 +134,7 @@ class _Tally:
         self.with_tasks = 0
         self.tasks = 0
         self.failed_sessions = 0
+        self.incomplete = 0  # sessions whose transcript lacks usage: cost is a lower bound
         self.contradictions = 0  # sessions whose tasks cannot be so
         self.clusters = Clusters()
 
@@ -163,6 +165,8 @@ def _tallies(keys: Sequence[str], columns: Columns) -> dict[str, _Tally]:
         groups[key].costs, groups[key].cost = len(costs), sum(costs, Decimal(0))
     for key, seconds in _possible(keys, columns["duration_s"]).items():
         groups[key].durations, groups[key].seconds = len(seconds), sum(seconds)
+    for key, usage in zip(keys, columns.get("usage") or (), strict=False):
+        groups[key].incomplete += bool(usage)
     return groups
 
 
@@ -226,8 +230,8 @@ def groups_of(columns: Columns, by: str) -> dict[str, Figures]:
             (topic, row) for row, goal in enumerate(values) for topic in dict.fromkeys(goal) or (UNKNOWN,)
         ]
         keys = [topic for topic, _ in rows]
-        needed = ("tasks", "failed", "cost_usd", "duration_s")
-        columns = {name: [columns[name][row] for _, row in rows] for name in needed}
+        needed = ("tasks", "failed", "cost_usd", "duration_s", "usage")
+        columns = {name: [columns[name][row] for _, row in rows] for name in needed if name in columns}
     else:
         keys = _months(values) if by == "month" else _model_names(values) if by == "model" else _named(values)
     with localcontext(Context(prec=_EXACT)):
@@ -248,7 +252,7 @@ def maturity(sessions: int) -> str:
         return f"{sessions} sessions: a first impression; patterns show from about 50."
     if sessions < 100:
         return f"{sessions} sessions: patterns begin to hold; they are steady from about 100."
-    return f"{sessions} sessions: enough for steady figures."
+    return f"{sessions} sessions: enough for steady rates."
 
 
 def _performance(groups: Mapping[str, _Tally]) -> dict[str, Figures]:
@@ -267,6 +271,7 @@ def _group(tally: _Tally) -> Figures:
         "judged_sessions": judged,
         "avg_cost": _mean(tally.cost, tally.costs),
         "known_costs": tally.costs,
+        "incomplete_usage": tally.incomplete,
         "total_cost": float(tally.cost) if tally.costs else None,
         "avg_duration": _minutes(tally),
         "failure_rate": rate,

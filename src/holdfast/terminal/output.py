@@ -262,6 +262,7 @@ def _draw(table: Table) -> None:
     from rich.text import Text
 
     console = Console()
+    titles = [column.title for column in table.columns]
     table = fitted(table, console.width)
     drawn = RichTable(
         title=table.title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False
@@ -283,6 +284,9 @@ def _draw(table: Table) -> None:
                     cell.append(f"\n{_cell(below)}", style="dim")
         drawn.add_row(*cells)
     console.print(drawn)
+    shown = {column.title for column in table.columns}
+    if hidden := [title for title in titles if title and title not in shown]:
+        aside(f"Not shown here: {', '.join(hidden)}. A wider terminal shows them, as does --json.")
 
 
 def fitted(table: Table, width: int) -> Table:

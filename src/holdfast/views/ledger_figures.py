@@ -69,8 +69,9 @@ def _show_all(stats: Figures) -> None:
     _show_counts("Top Frameworks", stats["top_frameworks"], "sessions")
     _show_counts("Top Failures", stats["top_failures"], "tasks")
     output.section("Average per Session")
+    at_least = "≥ " if stats["incomplete_usage"] and stats["avg_cost"] is not None else ""
     output.item(
-        f"Tasks: {decimal(stats['avg_task_count'])} | Cost: {dollars(stats['avg_cost'])} | "
+        f"Tasks: {decimal(stats['avg_task_count'])} | Cost: {at_least}{dollars(stats['avg_cost'])} | "
         f"Duration: {minutes(stats['avg_duration_minutes'])}"
     )
     output.item(
@@ -84,11 +85,13 @@ def _show_all(stats: Figures) -> None:
     if stats["total_cost"] is not None:
         unknown = number - stats["known_costs"]
         note = f", {plural(unknown, 'session')} of unknown cost not included" if unknown else ""
-        output.item(f"Total: {dollars(stats['total_cost'])}{note}, {sum(stats['tokens'].values()):,} tokens")
+        output.item(
+            f"Total: {at_least}{dollars(stats['total_cost'])}{note}, {sum(stats['tokens'].values()):,} tokens"
+        )
     if incomplete := stats["incomplete_usage"]:
         output.item(
             f"Usage is incomplete in {incomplete} of {plural(number, 'session')}: "
-            "the true cost and tokens are higher"
+            "the true cost and tokens are higher, and more sessions do not change that"
         )
     if 2 * (trivial := stats["trivial_sessions"]) > number:
         output.item(
@@ -101,6 +104,7 @@ def _show_all(stats: Figures) -> None:
         )
     output.line()
     output.item(maturity(number), 0)
+    output.aside("A session counts for its main model; holdfast cost --by model counts each response.")
     output.aside("In brackets: the 95% interval of the rate. Tasks in one session tend to fail together.")
 
 
@@ -140,7 +144,8 @@ def _groups_table(by: str, groups: Mapping[str, Figures]) -> Table:
 
 def _average_cost(own: Figures) -> str:
     sample = f" (n={own['known_costs']})" if own["known_costs"] != own["sessions"] else ""
-    return dollars(own["avg_cost"]) + sample
+    bound = "≥ " if own.get("incomplete_usage") and own["avg_cost"] is not None else ""
+    return f"{bound}{dollars(own['avg_cost'])}{sample}"
 
 
 def _share(own: Figures, failed: str, of: str, rate: str) -> str:

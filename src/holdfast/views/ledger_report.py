@@ -122,6 +122,12 @@ def _productive(report: LedgerReport) -> list[str]:
                 plural(best.sessions, "session"),
                 _short_note(best.note),
             )
+            if best.note.startswith("not clearly ahead"):
+                lines.append(
+                    f"no clear winner for {best.project_type} projects: {short_model(best.model)} "
+                    f"({', '.join(filter(None, notes))})"
+                )
+                continue
             lines.append(
                 f"{short_model(best.model)} for {best.project_type} projects ({', '.join(filter(None, notes))})"
             )
