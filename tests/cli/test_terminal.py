@@ -164,9 +164,7 @@ def test_no_word_is_broken_at_the_edge_of_a_terminal(
     wide, _ = on_terminal(command, repo, 400, 150)
     narrow, _ = on_terminal(command, repo, 80, 150)
     known = set(" ".join(wide).split())
-    known |= set(
-        ["Not", "shown", "here:", "A", "wider", "terminal", "shows", "them,", "as", "does", "--json."]
-    )
+    known |= {"Not", "shown", "here:", "A", "wider", "terminal", "shows", "them,", "as", "does", "--json."}
     long = "\n".join(word for word in known if len(word) > 70)  # a path may well be longer than a line
     told = [word for line in narrow for word in line.split() if not word.endswith("…")]
     broken = [
