@@ -119,3 +119,19 @@ def test_remember_names_the_id_and_leaves_the_task_out(holdfast: Holdfast, enabl
 )
 def test_what_belongs_to_the_text_stays(prompt: str, texts: list[str]) -> None:
     assert asked("codex", prompt) == texts
+
+
+def test_forget_shows_the_words_that_will_go_before_it_asks(holdfast: Holdfast) -> None:
+    id = holdfast("note", "decision", "Use pnpm, not npm", "--json", check=0).json()["id"]
+    said = holdfast("forget", "--fact", id, "--dry-run", check=0).stdout
+    assert f"{id}  Use pnpm, not npm" in said
+
+
+def test_a_mistyped_invitation_is_refused_before_anything_is_asked(holdfast: Holdfast) -> None:
+    said = holdfast("team", "join", "abc").stderr
+    assert "terminal" not in said and "invitation" in said
+
+
+def test_off_says_what_it_does_in_words(holdfast: Holdfast, enabled: Enabled) -> None:
+    assert "neither recorded nor shown anything" in holdfast("agents", "off", check=0).stdout
+    assert "are recorded and see memory" in holdfast("agents", "on", check=0).stdout

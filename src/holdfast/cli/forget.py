@@ -6,7 +6,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from holdfast.core.session_id import short_session
 from holdfast.flows import forget as app
+from holdfast.ledger.rows import session_titles
+from holdfast.memory.read import ProjectMemory
+from holdfast.model.statement import text_of
+from holdfast.store.project import Project
 from holdfast.sync.health import copies_elsewhere
 from holdfast.terminal import output
 from holdfast.terminal.consent import agreed
@@ -43,6 +48,8 @@ OPTIONS = (
 def run(options: Namespace, machine: Machine) -> int:
     project = machine.project()
     wanted = app.resolve(project, options.session, options.fact, options.text)
+    if not options.json and (options.dry_run or not options.yes):
+        _show_meant(project, wanted)
     if options.dry_run:
         report = app.preview(machine, project, wanted)
     else:
@@ -58,6 +65,20 @@ def run(options: Namespace, machine: Machine) -> int:
         options, _as_json(report, dry_run=options.dry_run), lambda: _show(report, dry_run=options.dry_run)
     )
     return 0
+
+
+def _show_meant(project: Project, wanted: app.Wanted) -> None:
+    """What the ids stand for: a person is to see the words, and not only the files that hold them."""
+    titles = session_titles(project, wanted.sessions)
+    for session in wanted.sessions:
+        title = f" “{titles[session]}”" if titles.get(session) else ""
+        output.line(f"session {short_session(session)}{title}", under=2)
+    if wanted.ids:
+        memory = ProjectMemory(project)
+        register = memory.register("decision", "fact", "answer", "finding", "dead_end")
+        known = {said.id: text_of(said) for said in (*memory.passage_statements(), *register)}
+        for id in wanted.ids:
+            output.line(f"{id}  {output.flat(known.get(id, ''))}".rstrip(), under=2)
 
 
 def _show(report: app.ForgetReport, *, dry_run: bool) -> None:
