@@ -113,6 +113,12 @@ def test_failure_rates_come_with_their_interval_and_n(seeded: Served) -> None:
     assert all(int(low) <= int(rate) <= int(high) and int(n) >= 2 for rate, low, high, n in found)
 
 
+def test_cost_by_model_says_how_the_project_and_the_machine_count(seeded: Served) -> None:
+    said = "A session counts for its main model"
+    assert said in seeded.get(f"/{seeded.slug}/cost?split=model")
+    assert said not in seeded.get(f"/{seeded.slug}/cost?split=kind")
+
+
 @pytest.mark.parametrize("objective", ["balanced", "cost", "nonsense"])
 def test_a_goal_gets_a_recommendation_or_why_there_is_none(objective: str, seeded: Served) -> None:
     page = seeded.get(f"/{seeded.slug}/cost?goal=fix+the+login&objective={objective}")
