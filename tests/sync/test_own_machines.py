@@ -471,6 +471,26 @@ def test_what_one_machine_forgets_is_gone_on_all_that_sync_and_at_the_target(
 
 
 @pytest.mark.promise("M9")
+def test_the_earlier_words_of_a_statement_that_was_changed_leave_the_target_too(
+    machines: Machines, two: tuple[Person, Person]
+) -> None:
+    laptop, desktop = two
+    id = laptop.decide("The zanzibar client makes at most five attempts")
+    laptop.decide("Keep the shop small")
+    machines.settle(*two)
+    laptop("note", "decision", "change", id, "The client makes at most five attempts")
+    machines.settle(*two)
+    packs = {path for path in everywhere(machines, b"zanzibar", laptop) if path.endswith(".pack")}
+    assert packs, "the earlier words travelled"
+    laptop("forget", "--text", "zanzibar", "--yes")
+    machines.settle(*two)
+    machines.settle(*two)
+    assert everywhere(machines, b"zanzibar", *two) == []
+    assert "Keep the shop small" in (desktop.shop / "reference.md").read_text(encoding="utf-8")
+    assert laptop.sync()["sent"] == 0
+
+
+@pytest.mark.promise("M9")
 def test_a_forgotten_session_is_gone_everywhere(
     machines: Machines, two: tuple[Person, Person], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -22,7 +22,7 @@ _FORMAT = 1
 _FIX = "Move it away and run holdfast sync: it is made again"
 _SCHEMA = """
 CREATE TABLE entry (id TEXT PRIMARY KEY, stamp TEXT, author TEXT, machine TEXT, scope TEXT, key TEXT, line BLOB,
-    signature BLOB, gone INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+    signature BLOB, gone INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID; -- gone: 1 forgotten, 2 its packs must go
 CREATE INDEX entry_of_key ON entry (key);
 CREATE TABLE edge (parent TEXT, child TEXT, PRIMARY KEY (parent, child)) WITHOUT ROWID;
 CREATE TABLE head (key TEXT, id TEXT, PRIMARY KEY (key, id)) WITHOUT ROWID;
@@ -149,7 +149,7 @@ class SyncJournal:
 
     def is_gone(self, id: str) -> bool:
         row = self._ask("SELECT gone FROM entry WHERE id = ?", (id,)).fetchone()
-        return row is not None and bool(row[0])
+        return row is not None and row[0] == 1
 
     def add(self, row: Row, machine: str, parents: Collection[str], *, gone: bool = False) -> bool:
         """Adds an entry; False if it is known. What it replaces keeps its id only."""
@@ -218,6 +218,10 @@ class SyncJournal:
             for row in (Row(*values) for values in rows)
             if is_gone(row) and self.drop(row.id, row.key)
         ]
+
+    def unpack_replaced(self) -> None:
+        """Something was forgotten: what was replaced has no line here that could be judged, but one in packs, which go."""
+        self._ask("UPDATE entry SET gone = 2 WHERE line = x'' AND gone = 0")
 
     def drop(self, id: str, key: str) -> bool:
         self._ask("UPDATE entry SET line = x'', signature = x'', gone = 1 WHERE id = ?", (id,))
@@ -363,6 +367,7 @@ def purge_journal(memory: Path, is_gone: Callable[[bytes], bool]) -> int:
     journal = SyncJournal(memory)
     try:
         with journal.transaction():
+            journal.unpack_replaced()
             return len(journal.purge(lambda row: is_gone(row.line)))
     finally:
         journal.close()

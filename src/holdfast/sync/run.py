@@ -285,6 +285,7 @@ class SyncRun:
         if any(line.get("text") for line in lines):
             forget_texts(self.machine, self.project)
         with self._locally(journal):
+            journal.unpack_replaced()
             journal.purge(lambda row: _is_denied_row(row, denied))
             journal.fresh(keys)
 
