@@ -220,7 +220,7 @@ class SyncJournal:
         ]
 
     def unpack_replaced(self) -> None:
-        """Something was forgotten: what was replaced has no line here that could be judged, but one in packs, which go."""
+        """Something was forgotten. What was replaced has no line here to be judged by, but one in packs, which go."""
         self._ask("UPDATE entry SET gone = 2 WHERE line = x'' AND gone = 0")
 
     def drop(self, id: str, key: str) -> bool:
