@@ -261,7 +261,11 @@ class Checks:
                     if last in told or hot:
                         self.problems.append(f"(7) {name}: {last} of {item.person} reaches agents unasked")
                 certain = (
-                    len(item.touched_by) == 1 and not item.maybe and not item.private and item.person != "dan"
+                    len(item.touched_by) == 1
+                    and not item.maybe
+                    and not item.private
+                    and not item.perhaps_shared
+                    and item.person != "dan"
                 )
                 if certain and last not in team and last not in self.played.forgotten_words:
                     self.problems.append(f"(1) {name} lacks {last}, which {item.person} shares ({item.id})")
@@ -272,6 +276,7 @@ class Checks:
             item
             for item in self.played.items
             if item.shared
+            and not item.perhaps_shared
             and not item.private
             and not item.forgotten
             and item.person not in (node.person, "dan")

@@ -99,6 +99,9 @@ class Item(Struct):
     maybe: set[str] = field(default_factory=set)
     forgotten: bool = False
     shared: bool = False
+    perhaps_shared: bool = (
+        False  # the command that shared it was killed: others may read it, and may never get it
+    )
     shared_late: bool = False
     private: bool = False
     shown: set[str] = field(default_factory=set)
@@ -441,9 +444,11 @@ class Play:
         done = self._do(node, "share", "team", "share", item.id)
         if done.code in (0, -9):
             if item.shared and not item.private:
+                item.perhaps_shared &= done.code == -9
                 return  # it was shared before
             if item.shared:
                 item.shown.update(word for _, word in item.words if word)
+            item.perhaps_shared = done.code == -9
             item.shared, item.private = True, False
             if self.played.removed and node.name in self.played.told_of_removal:
                 item.shared_late = True
