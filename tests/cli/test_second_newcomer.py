@@ -135,3 +135,10 @@ def test_a_mistyped_invitation_is_refused_before_anything_is_asked(holdfast: Hol
 def test_off_says_what_it_does_in_words(holdfast: Holdfast, enabled: Enabled) -> None:
     assert "neither recorded nor shown anything" in holdfast("agents", "off", check=0).stdout
     assert "are recorded and see memory" in holdfast("agents", "on", check=0).stdout
+
+
+def test_a_missing_folder_is_named_before_anything_is_asked(holdfast: Holdfast, tmp_path: Path) -> None:
+    holdfast("note", "decision", "Use pnpm, not npm", check=0)
+    said = holdfast("sync", tmp_path / "drive", check=1).stderr
+    assert "no such folder" in said and "mkdir -p" in said and "terminal" not in said
+    assert not (tmp_path / "drive").exists()

@@ -94,7 +94,7 @@ def test_a_target_that_is_away_changes_nothing_and_the_next_sync_goes_on(
 
 def test_a_target_that_is_away_is_not_remembered_as_agreed(machines: Machines, ana: Person) -> None:
     ana.refused("sync", machines.target / "missing", "--yes")
-    assert "there is no target" in ana.refused("sync")
+    assert "no sync target yet" in ana.refused("sync")
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")

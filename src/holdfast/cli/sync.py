@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 from msgspec.structs import replace
 
-from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.core.errors import HoldfastError, NotFound, UsageError
 from holdfast.guard.hidden_text import visible
 from holdfast.store.project import Project
 from holdfast.sync import service
@@ -87,6 +89,10 @@ def run(options: Namespace, machine: Machine) -> int | None:
     target = Target(
         plain=options.plain or target.plain, team_only=options.team_only or target.team_only, seen=target.seen
     )
+    if name not in settings.targets and os.path.isabs(name) and not os.path.isdir(name):
+        raise NotFound(
+            "there is no such folder", where=name, fix=f"Connect the drive, or create it: mkdir -p {name}"
+        )
     if not options.dry_run and not _is_agreed(options, machine, project, name, target):
         output.line("Nothing was sent or changed.")
         return 1
