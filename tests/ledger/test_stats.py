@@ -160,3 +160,17 @@ def test_groups_add_up_to_the_whole_and_rates_stay_within_0_and_1(rows: list[Led
 )  # fmt: skip
 def test_maturity_is_said(number: int, words: str) -> None:
     assert words in maturity(number)
+
+
+def test_sessions_are_grouped_by_day_and_by_the_monday_of_their_week() -> None:
+    days = (datetime(2026, 3, day, 12, tzinfo=UTC) for day in (1, 2, 4, 8, 9))  # a Sunday, a Monday, …
+    rows = [session(timestamp=day) for day in days]
+    by_week = {name: own.sessions for name, own in grouped(rows, "week").items()}
+    assert by_week == {"2026-02-23": 1, "2026-03-02": 3, "2026-03-09": 1}
+    assert list(grouped(rows, "day")) == [
+        "2026-03-01",
+        "2026-03-02",
+        "2026-03-04",
+        "2026-03-08",
+        "2026-03-09",
+    ]

@@ -43,7 +43,7 @@ EXAMPLES = """examples:
 
 
 SHOWN = 20  # rows of a list on screen
-_BY = ("model", "framework", "type", "kind", "complexity", "topic", "agent", "month")
+_BY = ("model", "framework", "type", "kind", "complexity", "topic", "agent", "month", "week", "day")
 _EXPORTS = ("csv", "jsonl", "parquet", "openmetrics", "grafana")
 _FILTERS = (
     option("--agent", help="only this agent's sessions, e.g. claude-code"),

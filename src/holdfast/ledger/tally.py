@@ -103,7 +103,10 @@ FIELD_OF = {
     "topic": "goal",
     "agent": "agent",
     "month": "timestamp",
+    "week": "timestamp",
+    "day": "timestamp",
 }
+_PERIODS = ("month", "week", "day")
 _TOKENS = ("input", "output", "cache_read", "cache_write")
 _ORDERED = {"trivial": 0, "simple": 1, "moderate": 2, "complex": 3}
 _EXACT = 200  # digits: any cells add up without rounding, in any order
@@ -233,10 +236,16 @@ def groups_of(columns: Columns, by: str) -> dict[str, Figures]:
         needed = ("tasks", "failed", "cost_usd", "duration_s", "usage")
         columns = {name: [columns[name][row] for _, row in rows] for name in needed if name in columns}
     else:
-        keys = _months(values) if by == "month" else _model_names(values) if by == "model" else _named(values)
+        keys = (
+            _in_periods(values, by)
+            if by in _PERIODS
+            else _model_names(values)
+            if by == "model"
+            else _named(values)
+        )
     with localcontext(Context(prec=_EXACT)):
         groups = _performance(_tallies(keys, columns))
-    if by == "month":
+    if by in _PERIODS:
         return dict(sorted(groups.items()))
     if by == "complexity":
         return dict(sorted(groups.items(), key=lambda item: (_ORDERED.get(item[0], 9), item[0])))
@@ -319,8 +328,18 @@ def _model_names(values: Iterable[str | None]) -> list[str]:
     return [undated(value) if value else UNKNOWN for value in values]
 
 
-def _months(times: Iterable[datetime | None]) -> list[str]:
-    return [month_of(time) if time else UNKNOWN for time in times]
+def _in_periods(times: Iterable[datetime | None], by: str) -> list[str]:
+    """The month, the Monday of the week, or the day of each time."""
+    return [_period_of(time, by) if time else UNKNOWN for time in times]
+
+
+def _period_of(time: datetime, by: str) -> str:
+    if by == "month":
+        return month_of(time)
+    date = time.date()
+    return (
+        type(date).fromordinal(max(date.toordinal() - (date.weekday() if by == "week" else 0), 1)).isoformat()
+    )
 
 
 def month_of(time: datetime) -> str:

@@ -35,6 +35,8 @@ _TITLES = {
     "topic": "Topics",
     "agent": "Agents",
     "month": "Months",
+    "week": "Weeks from",
+    "day": "Days",
 }
 
 
