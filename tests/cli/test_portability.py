@@ -149,7 +149,7 @@ def test_an_export_takes_what_is_ours_and_says_what_it_leaves(holdfast: Holdfast
     unwanted = ("hot.db", "index.db", "v.npy", "why.jsonl", "hook.log", "switches.json", "root", "style.md")
     assert not names & {*unwanted} and not any("tmp" in name or "inbox" in name for name in names)
     if os.name != "nt":
-        assert "style.md is left out: it is a link." in done.stderr
+        assert "style.md is not included: it is a link." in done.stderr
 
 
 def test_where_nothing_is_kept_there_is_nothing_to_export(holdfast: Holdfast, repo: Path, home: Path) -> None:
