@@ -190,6 +190,6 @@ def test_an_empty_memory_and_things_that_memory_knows_are_never_said_together(
         told=(),
     )  # fmt: skip
     for knows in ([], [Highlight(text="Use pnpm", source="you", kind="decision")]):
-        done = Done(imported=None, took_s=0.0, known=known, plans=[], knows=knows, before=[])
+        done = Done(imported=None, took_s=0.0, known=known, plans=[], knows=knows, before=[], to_trust=0)
         _show(done, enabled.machine.project(), "")
         assert ("memory is empty" in capsys.readouterr().out) is not bool(knows)

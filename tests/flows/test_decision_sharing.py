@@ -76,6 +76,39 @@ def test_what_came_with_a_clone_reaches_no_agent_and_no_search_until_a_person_tr
     assert "is waiting for your trust" in team("bob", "trust").stdout
 
 
+def test_what_waits_for_trust_is_named_where_a_person_looks(team: Team) -> None:
+    said = team("ana", "share", team.id).stdout
+    assert "holdfast trust" in said
+    git(team.folders["ana"], "commit", "--quiet", "--message", "share")
+    git(team.folders["ana"], "clone", "--quiet", str(team.folders["ana"]), str(team.folders["bob"]))
+    assert "1 decision of colleagues" in team("bob", "init", "--yes").stdout
+    assert "1 decision of colleagues" in team("bob", "status").stdout
+    team("bob", "trust", team.id, "--yes")
+    assert "of colleagues" not in team("bob", "status").stdout
+    assert team("bob", "status", "--json").json()["to_trust"] == 0
+
+
+def test_a_shared_decision_that_its_author_changes_is_changed_for_the_team(team: Team) -> None:
+    team.share()
+    team("bob", "trust", team.id, "--yes")
+    changed = team("ana", "note", "decision", "change", team.id, FIVE.replace("five", "four"))
+    now = changed.stdout.split()[0]
+    assert f"holdfast share {now}" in changed.stderr
+    team("ana", "share", team.id)  # the id it had leads to the one it has
+    git(team.folders["ana"], "commit", "--quiet", "--message", "four")
+    files = [path.name for path in (team.folders["ana"] / ".holdfast" / "decisions").iterdir()]
+    assert files == [f"{now}.md"]
+    git(team.folders["bob"], "pull", "--quiet")
+    team("bob", "trust", now, "--yes")
+    assert "four attempts" in team.told("bob") and "five" not in team.told("bob")
+    assert "four attempts" in team.told("ana") and "five" not in team.told("ana")
+
+
+def test_retiring_a_shared_decision_says_that_the_team_still_follows_it(team: Team) -> None:
+    team.share()
+    assert f"holdfast share --undo {team.id}" in team("ana", "note", "decision", "retire", team.id).stderr
+
+
 @pytest.mark.promise("G2")
 def test_any_change_takes_trust_back_at_once(team: Team) -> None:
     path = team.share()

@@ -6,12 +6,12 @@ from holdfast.cli.note import refuse_command_word
 from holdfast.core.errors import UsageError
 from holdfast.flows import amend
 from holdfast.flows import questions as app
-from holdfast.model.origin import origin_text
 from holdfast.terminal import output
 from holdfast.terminal.options import SUPPRESS, Machine, Namespace, Verb, flag, limit, newest, of_verb, option
-from holdfast.terminal.output import counted, flat
-from holdfast.upkeep.one_decision import DecisionView, view_decision
+from holdfast.terminal.output import flat
+from holdfast.upkeep.one_decision import view_decision
 from holdfast.views import memory as views
+from holdfast.views.decision import show_decision
 
 DESCRIPTION = """Records a decision with its reason, so that later sessions follow it. The same decision in other
 words is stored once. If it clearly contradicts an earlier one (the opposite, or another value for the same thing), both
@@ -97,56 +97,15 @@ def run_show(options: Namespace, machine: Machine) -> None:
     show_decision(options, view_decision(machine, options.id))
 
 
-def show_decision(options: Namespace, shown: DecisionView) -> None:
-    more = ("state", "origin", "was", "replaces", "replaced_by", "doubts", "told")
-    value = {**views.statement_as_json(shown.said), **{name: getattr(shown, name) for name in more}}
-    output.answer(options, value, lambda: _show_decision(shown))
-
-
-def _show_decision(shown: DecisionView) -> None:
-    said = shown.said
-    output.heading(f"{said.id}  {flat(said.text)}")
-    source = views.origin("", said.at, said.session).removeprefix(" · ")
-    _row("because", flat(said.reason))
-    _row("question", flat(said.subject))
-    _row("state", _STATES[shown.state])
-    _row("by", {"user": "you", "agent": "an agent"}.get(said.who, said.who))
-    _row("since", source)
-    _row("origin", origin_text(shown.origin))
-    _row("was", ", ".join(shown.was))
-    for named in shown.replaces:
-        _row("replaces", f"{named.id}  {flat(named.text)}")
-    if shown.replaced_by is not None:
-        _row("replaced", f"by {shown.replaced_by.id}  {flat(shown.replaced_by.text)}")
-    _row("in doubt", ", ".join(shown.doubts))
-    for told in shown.told[-_MOST_TOLD:]:
-        _row("told to", f"{told.session[:8] or '?'}  {told.host}  {told.time[:16].replace('T', ' ')}")
-    if len(shown.told) > _MOST_TOLD:
-        _row("", f"and {counted(len(shown.told) - _MOST_TOLD, 'session')} before")
-    if not shown.told:
-        _row("told to", "no session so far")
-
-
-_MOST_TOLD = 5
-_STATES = {
-    "holds": "holds",
-    "proposed": "proposed, not agreed",
-    "rejected": "was turned down",
-    "replaced": "no longer holds: a later one replaced it",
-}
-
-
-def _row(name: str, text: str) -> None:
-    if text:
-        output.line(f"  {name:<9} {text}", under=12)
-
-
 def run_change(options: Namespace, machine: Machine) -> None:
     done = amend.change_decision(machine, options.id, options.text, options.because)
     output.answer(
         options,
         {"status": "changed", "id": done.id, "text": done.text},
         f"{done.id} now: {flat(done.text)}. holdfast undo takes that back.",
+    )
+    _say_if_shared(
+        machine, done.was, f"holdfast share {done.id} puts the new words in the place of the old ones."
     )
 
 
@@ -166,6 +125,14 @@ def run_retire(options: Namespace, machine: Machine) -> None:
         {"status": "retired", **views.statement_as_json(retired)},
         f"{retired.id} retired: {flat(retired.text)}. holdfast undo takes that back.",
     )
+    _say_if_shared(machine, retired.id, f"holdfast share --undo {retired.id} takes it out of the repository.")
+
+
+def _say_if_shared(machine: Machine, id: str, fix: str) -> None:
+    from holdfast.flows.decision_sharing import is_shared
+
+    if is_shared(machine.project(), id):
+        output.note(f"Your team still follows what you shared as {id}. {fix}")
 
 
 def run(options: Namespace, machine: Machine) -> None:

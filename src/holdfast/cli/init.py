@@ -19,6 +19,7 @@ from holdfast.cli.install import as_json, changes_of, planned
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.patterns import save_programs
 from holdfast.core.place import locate
+from holdfast.flows.decision_sharing import to_trust
 from holdfast.flows.find_transcripts import SessionSource, TranscriptSearch
 from holdfast.flows.hosts import Plan, agents_here, hooked, host_for, plan_install, rewire
 from holdfast.flows.import_sessions import ImportReport, import_sources, recorded_here, unread
@@ -62,6 +63,7 @@ class Done(Struct, frozen=True, kw_only=True):
     plans: list[Plan]
     knows: list[Highlight]
     before: list[str]  # agents that were connected already, where this time none was asked for
+    to_trust: int  # shared decisions that came with the repository
 
 
 OPTIONS = (
@@ -238,7 +240,16 @@ def _do(
         rewire(machine, plan)
     before = [] if plans else hooked(machine, project)
     knows = highlights(machine, machine.project())
-    return Done(imported=imported, took_s=took, known=status, plans=plans, knows=knows, before=before)
+    waiting = len(to_trust(machine, machine.project()))
+    return Done(
+        imported=imported,
+        took_s=took,
+        known=status,
+        plans=plans,
+        knows=knows,
+        before=before,
+        to_trust=waiting,
+    )
 
 
 def _show(done: Done, project: Project, proof: str) -> None:
@@ -253,6 +264,11 @@ def _show(done: Done, project: Project, proof: str) -> None:
     if imported is not None and imported.warnings:
         _row("", f"{counted(len(imported.warnings), 'line')} could not be read: holdfast import lists them")
     _row("known", _summed(status))
+    if done.to_trust:
+        _row(
+            "shared",
+            f"{counted(done.to_trust, 'decision')} of colleagues: holdfast trust shows them to you first",
+        )
     wired = ", ".join(host_for(plan.agent).title for plan in done.plans)
     before = ", ".join(host_for(agent).title for agent in done.before)
     _row(
@@ -270,7 +286,7 @@ def _show(done: Done, project: Project, proof: str) -> None:
             output.line(f"  {line.text}", under=4)
     elif done.knows:
         output.line(
-            "The start of the next session will see nothing yet: prompts get the lines that fit them."
+            "The next session starts with nothing from memory; each prompt is shown the lines that fit it."
         )
     else:
         output.line("The next session here will see nothing yet: memory is empty.")

@@ -67,6 +67,7 @@ def _share(options: Namespace, machine: Machine, project: Project, ids: Sequence
 def _show_shared(shared: sharing.Shared) -> None:
     output.line(f"Staged {counted(len(shared.ids), 'decision')}: {', '.join(shared.ids)}.")
     output.line("To commit them: git commit -m 'Share decisions' .holdfast")
+    output.line("Your colleagues see them after a pull, and their agents once they run holdfast trust.")
 
 
 def _propose(options: Namespace, machine: Machine, project: Project) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from holdfast.core import files
 from holdfast.core.session_id import short_session
+from holdfast.flows.decision_sharing import to_trust
 from holdfast.flows.status import Status, status_of
 from holdfast.terminal import output
 from holdfast.terminal.options import Machine, Namespace, flag
@@ -26,6 +27,7 @@ def run(options: Namespace, machine: Machine) -> None:
     output.warn_all(machine.settings(project).warnings)
     status = status_of(machine, project)
     conflicts = len(conflicts_here(project))
+    untrusted = len(to_trust(machine, project))
     if options.json:
         return output.show_json(
             {
@@ -40,6 +42,7 @@ def run(options: Namespace, machine: Machine) -> None:
                 "todo": status.todo,
                 "questions": status.questions,
                 "conflicts": conflicts,
+                "to_trust": untrusted,
                 "waiting": status.waiting,
                 "problems": status.problems,
                 "candidates": status.candidates,
@@ -48,7 +51,7 @@ def run(options: Namespace, machine: Machine) -> None:
                 "leaving": list(status.leaving),
             }
         )
-    _show(status, conflicts)
+    _show(status, conflicts, untrusted)
     if status.leaving:
         _offer_copies(machine, status.leaving)
 
@@ -67,7 +70,7 @@ def _offer_copies(machine: Machine, leaving: tuple[str, ...]) -> None:
     files.append(mark, b"offered\n", machine.home / "locks" / "copies-offered")
 
 
-def _show(status: Status, conflicts: int) -> None:
+def _show(status: Status, conflicts: int, untrusted: int) -> None:
     output.heading(f"{status.project}: {plural(status.sessions, 'session')} in the ledger")
     if last := status.last:
         output.lines(
@@ -92,6 +95,10 @@ def _show(status: Status, conflicts: int) -> None:
     for wanted, line in (
         (counts, f"  open     {', '.join(counts)}"),
         (conflicts, f"  sync     {plural(conflicts, 'conflict')} to resolve: holdfast sync --conflicts"),
+        (
+            untrusted,
+            f"  shared   {plural(untrusted, 'decision')} of colleagues, not told to agents yet: holdfast trust",
+        ),
         (status.candidates, f"  lessons  {lessons}: holdfast lessons review"),
         (status.sessions or status.shared, f"  ledger   {place(status.ledger)} ({whose})"),
         (status.waiting, f"  new      {transcripts}: holdfast {how}"),

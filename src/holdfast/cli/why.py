@@ -29,8 +29,8 @@ OPTIONS = (
 
 def run(options: Namespace, machine: Machine) -> None:
     if options.session[:2].casefold() == "d-":
-        from holdfast.cli.decide import show_decision
         from holdfast.upkeep.one_decision import view_decision
+        from holdfast.views.decision import show_decision
 
         return show_decision(options, view_decision(machine, options.session))
     project = machine.project()

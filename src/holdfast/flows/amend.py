@@ -24,10 +24,11 @@ CHANGE, CONFIRM, CLOSE = "decide change", "decide confirm", "question closed"
 
 
 class Reworded(Struct, frozen=True):
-    """A decision after a change: its id now, and its words as they are stored."""
+    """A decision after a change: its id now and before, and its words as they are stored."""
 
     id: str
     text: str
+    was: str
 
 
 def change_decision(machine: Machine, wanted: str, text: str, because: str | None = None) -> Reworded:
@@ -50,9 +51,9 @@ def change_decision(machine: Machine, wanted: str, text: str, because: str | Non
             changed = content_id("D", new)
             if changed != old.id:
                 store.dismiss(old.id, now=changed)
-            return Reworded(changed, new)
+            return Reworded(changed, new, old.id)
         _edit_passage(store, old.id, in_session, CHANGE)
-        return Reworded(old.id, new)
+        return Reworded(old.id, new, old.id)
 
 
 def confirm(machine: Machine, wanted: str) -> Statement:

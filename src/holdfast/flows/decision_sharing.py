@@ -16,7 +16,7 @@ from holdfast.core.stopwords import ENGLISH
 from holdfast.core.words import words
 from holdfast.flows.refresh import refresh
 from holdfast.memory.decisions import FOLDER, SHARED, edit_passages
-from holdfast.memory.ids import by_id
+from holdfast.memory.ids import by_id, earlier_ids, reworded
 from holdfast.memory.offering import best_first, stands_alone
 from holdfast.memory.read import ProjectMemory, known_projects
 from holdfast.memory.shared_decisions import (
@@ -71,13 +71,21 @@ def share(
 ) -> Shared:
     """Writes decisions to `.holdfast/decisions/` and stages them; the owner makes the commit."""
     _require_git(project)
-    known = _shareable(project)
-    chosen = [by_id(id, known, lambda said: said.id, "decision", LISTING) for id in dict.fromkeys(wanted)]
+    known, store = _shareable(project), MemoryStore(project, project.title)
+    ids = {said.id for said in known}
+    chosen = [
+        by_id(reworded(store, id, ids) or id, known, lambda said: said.id, "decision", LISTING)
+        for id in dict.fromkeys(wanted)
+    ]
     author = by or git_text(project.root, "config", "user.name").strip()
     clean, there = gate(machine, project), {one.decision.id: one for one in shared_files(machine, project)}
     contents: dict[str, bytes] = {}
+    replaced: list[str] = []
     for statement in chosen:
         made = _for_others(statement, _turned_down(project, statement), clean(author), clean)
+        earlier = [id for id in earlier_ids(store.successors(), made.id) if id in there]
+        replaced += earlier
+        made = replace(made, replaces=made.replaces or next(iter(earlier), ""))
         data = render_shared(made).encode()
         before = there.get(made.id)
         is_ours = before is None or (before.given is not None and before.given.by == "share")
@@ -94,6 +102,8 @@ def share(
         files.replace(folder_of(project) / f"{id}.md", data, project.lock("shared"), files.ANYTHING)
     trust = Trust(machine.home, project)
     trust.give({trust_name(id): data for id, data in contents.items()}, machine.now().timestamp(), "share")
+    if replaced:
+        _take_out(machine, project, replaced)
     staged = [*(f".holdfast/{FOLDER}/{id}.md" for id in contents), *_RULES]
     _git_or_fail(project, "add", "--force", *staged)
     return Shared(tuple(contents), tuple(staged))
@@ -106,15 +116,24 @@ def unshare(machine: Machine, project: Project, wanted: Sequence[str]) -> list[s
         by_id(id, there, lambda one: one.decision.id, "shared decision", "holdfast share --list").decision.id
         for id in wanted
     ]
-    paths = [f".holdfast/{FOLDER}/{id}.md" for id in chosen]
-    _git_or_fail(project, "rm", "--cached", "--quiet", "--ignore-unmatch", *paths)
-    files.discard([folder_of(project) / f"{id}.md" for id in chosen])
-    Trust(machine.home, project).revoke([trust_name(id) for id in chosen])
+    _take_out(machine, project, chosen)
     if not shared_files(machine, project):
         project.write_ignore_rules(decisions=False)
         _git_or_fail(project, "add", "--force", *_RULES)
     refresh(machine, project)
     return chosen
+
+
+def _take_out(machine: Machine, project: Project, ids: Sequence[str]) -> None:
+    paths = [f".holdfast/{FOLDER}/{id}.md" for id in ids]
+    _git_or_fail(project, "rm", "--cached", "--quiet", "--ignore-unmatch", *paths)
+    files.discard([folder_of(project) / f"{id}.md" for id in ids])
+    Trust(machine.home, project).revoke([trust_name(id) for id in ids])
+
+
+def is_shared(project: Project, id: str) -> bool:
+    """Whether the repository has a file of this decision: others follow what it says until it changes."""
+    return (folder_of(project) / f"{id}.md").is_file()
 
 
 def _for_others(
