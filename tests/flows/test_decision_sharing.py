@@ -104,6 +104,14 @@ def test_a_shared_decision_that_its_author_changes_is_changed_for_the_team(team:
     assert "four attempts" in team.told("ana") and "five" not in team.told("ana")
 
 
+def test_a_purge_leaves_what_git_tracks(team: Team) -> None:
+    team.share()
+    for who in ("ana", "bob"):
+        team(who, "agents", "uninstall", "--all", "--purge", "--yes", check=None)
+        assert git(team.folders[who], "status", "--short") == ""
+        assert not (team.folders[who] / ".holdfast" / "local").exists()
+
+
 def test_retiring_a_shared_decision_says_that_the_team_still_follows_it(team: Team) -> None:
     team.share()
     assert f"holdfast share --undo {team.id}" in team("ana", "note", "decision", "retire", team.id).stderr

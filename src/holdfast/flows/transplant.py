@@ -261,6 +261,8 @@ def _ours_in(project: Project, window: Path) -> Iterator[Path]:
         yield ledger
     elif os.path.lexists(ledger):
         return  # shared in git: its rules stay with it
+    if os.path.lexists(window / ".gitignore") and not _holds(window / ".gitignore", IGNORE_ALL):
+        return  # so are decisions or lessons
     for name, text in ((".gitignore", IGNORE_ALL), (".gitattributes", UNION_MERGE)):
         if _holds(window / name, text):
             yield window / name
