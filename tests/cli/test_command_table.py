@@ -111,6 +111,25 @@ def test_options_that_may_stand_before_a_subcommand_do(holdfast: Holdfast) -> No
     assert "recommend must come before options" in late.stderr
 
 
+@pytest.mark.promise("U11")
+def test_every_help_says_in_a_sentence_what_it_does_and_how_it_is_called() -> None:
+    for name, parser in parsers():
+        sentence, examples = parser.description or "", (parser.epilog or "").splitlines()[1:]
+        assert re.match(r"[A-Z`.][^\n]{8,}", sentence) and sentence.rstrip().endswith("."), name
+        assert any(line.startswith("  ") for line in examples), name
+        first, *_ = name.split()
+        assert first == "status" or any(f"holdfast {first}" in line for line in examples), name
+
+
+def test_a_verb_shows_the_examples_that_call_it_and_no_others(holdfast: Holdfast) -> None:
+    said = holdfast("todo", "done", "--help", check=0).stdout
+    assert "\nClose to-dos that are done.\n" in said
+    assert said.endswith("examples:\n  holdfast todo done T-k3 T-9a\n")
+    assert holdfast("agents", "list", "--help", check=0).stdout.endswith(
+        "examples:\n  holdfast agents list\n"
+    )
+
+
 # --- options that mean the same everywhere ---------------------------------------------------------------
 
 # name -> the words that its help holds, or a pattern of them, and whether it takes a value

@@ -20,6 +20,7 @@ Without TEXT, lists your decisions. ID may also be a decision from a session (ho
 before a decision was reworded."""
 EXAMPLES = """examples:
   holdfast note decision "Use pnpm, not npm" --because "the lock file is pnpm's"
+  holdfast note decision add "Retry uploads twice" --by user
   holdfast note decision list --json
   holdfast note decision show D-k3                              reason, source, what it replaced, who was told
   holdfast note decision change D-k3 "Use pnpm 9, not npm"      reworded; a new text gets a new id
@@ -52,7 +53,9 @@ VERBS = {
             _JSON,
         ),
     ),
-    "show": Verb("one decision: its reason, its source, what it replaced and who was told", (_ID, _JSON)),
+    "show": Verb(
+        "show one decision: its reason, its source, what it replaced and who was told", (_ID, _JSON)
+    ),
     "change": Verb(
         "reword a decision",
         (

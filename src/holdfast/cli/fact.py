@@ -33,8 +33,10 @@ contradicting fact is stored too, and reported."""
 EXAMPLES = """examples:
   holdfast note fact add "The API listens on port 8080" --evidence "listening on :8080" --command "make ping"
   holdfast note fact list --category endpoint
+  holdfast note fact show F-k3             its evidence, and what it said before
   holdfast note fact verify F-k3           run its command again, after asking
   holdfast note fact change F-k3 "The API listens on port 9090" --evidence "listening on :9090"
+  holdfast note fact retire F-k3 --because "the API is gone"
 """
 _CATEGORIES = [str(category) for category in FactCategory]
 _TIMEOUT_S = 120.0

@@ -27,7 +27,7 @@ _ENV = "HOLDFAST_PASSPHRASE"
 _YES = flag("--yes", "do not ask")
 _JSON = flag("--json", "key fingerprint and name as JSON")
 VERBS = {
-    "show": Verb("your name and your key's fingerprint", (_JSON,)),
+    "show": Verb("show your name and your key's fingerprint", (_JSON,)),
     "export": Verb(
         f"write the key to a file, encrypted with a passphrase ({_ENV}, or asked for)",
         (option("file", metavar="FILE", help="the file to write; it must not exist"), _JSON),
@@ -42,7 +42,7 @@ VERBS = {
     ),
     "rotate": Verb("create a new key; the old one can still read what it wrote", (_YES, _JSON)),
     "revoke": Verb("create a new key, and refuse what the old one signs from now on", (_YES, _JSON)),
-    "name": Verb("the name that others see", (option("name", metavar="NAME", help="your name"), _JSON)),
+    "name": Verb("set the name others see", (option("name", metavar="NAME", help="your name"), _JSON)),
 }
 OPTIONS = (flag("--json", "key fingerprint and name as JSON"),)
 

@@ -36,7 +36,7 @@ _JSON = flag("--json", "the same as JSON", default=SUPPRESS)
 VERBS = {
     "scan": Verb("scan the checkout and keep what was found", (_JSON,)),
     "context": Verb(
-        "markdown for a system prompt",
+        "print markdown for a system prompt",
         (option("--max", type=int, metavar="N", help="at most N characters (default: all)"), _JSON),
     ),
 }

@@ -38,6 +38,8 @@ EXAMPLES = """examples:
   holdfast ledger report --format html > report.html
   holdfast ledger export --format csv  for spreadsheets, dashboards and data frames
   holdfast ledger query "SELECT model, sum(cost_usd) FROM ledger GROUP BY model"
+  holdfast ledger merge ~/work/api     the rows of another clone
+  holdfast ledger add --session chat-7 --goal "auth refactor"
   holdfast ledger share                track .holdfast/ledger.md in git (--undo takes it back)
 """
 
@@ -110,7 +112,7 @@ VERBS = {
         ),
     ),
     "stats": Verb(
-        "totals, averages, failures and cost, by model or anything else",
+        "show totals, averages, failures and cost, by model or anything else",
         (
             _PLACES,
             option("--by", choices=_BY, help="group by this instead"),
@@ -118,7 +120,7 @@ VERBS = {
         ),
     ),
     "report": Verb(
-        "which model works best where, what fails, and the trend",
+        "show which model works best where, what fails, and the trend",
         (
             _PLACES,
             option("--format", choices=("text", "md", "html"), default="text", help="the output format"),
@@ -126,7 +128,7 @@ VERBS = {
         ),
     ),
     "export": Verb(
-        "rows for spreadsheets, data frames and dashboards",
+        "write rows for spreadsheets, data frames and dashboards",
         (
             _PLACES,
             option(
@@ -141,7 +143,7 @@ VERBS = {
         ),
     ),
     "query": Verb(
-        "SQL over ledgers and exported Parquet (views: ledger, rows)",
+        "run SQL over ledgers and exported Parquet (views: ledger, rows)",
         (
             option("sql", metavar="SQL", help="one SELECT statement"),
             option(

@@ -38,6 +38,12 @@ EXAMPLES = """examples:
   holdfast lessons review                   review the proposals one by one
   holdfast lessons add testing --rule "run make test, never pytest itself" --fingerprint Makefile
   holdfast lessons change testing --rule "run make test in api/"     replace its rules
+  holdfast lessons show testing             its rules, and where they come from
+  holdfast lessons promote testing          every session is told it from now on
+  holdfast lessons mute testing --days 30   not shown for a month
+  holdfast lessons unmute testing
+  holdfast lessons reject testing           no session brings it back
+  holdfast lessons rm testing
   holdfast lessons share testing            share it in git, in .holdfast/lessons/ (--undo takes it back)
   holdfast lessons stale                    what is stale, and why (refresh fixes it)
   holdfast lessons extract --dry-run        what a configured model would be asked

@@ -23,7 +23,7 @@ EXAMPLES = """examples:
 
 OPTIONS = (flag("--json", "the projects as a JSON array"),)
 VERBS = {
-    "list": Verb("the projects of this repository (the default)", of_verb(*OPTIONS)),
+    "list": Verb("list the projects of this repository (the default)", of_verb(*OPTIONS)),
     "use": Verb(
         "assign a branch to a project",
         (

@@ -26,6 +26,7 @@ EXAMPLES = """examples:
   holdfast team private D-k3f9ab         take it back
   holdfast team members                  who is in the team
   holdfast team trust Ana                let your agents see what Ana shares
+  holdfast team distrust Ana             and no longer
   holdfast team remove Ben               from the next sync on, Ben reads nothing new
 """
 _JSON = flag("--json", "the answer as JSON")
@@ -64,7 +65,7 @@ VERBS = {
     "members": Verb("list the members and their keys", (_JSON,)),
     "remove": Verb("remove a member; asks first", (_WHO, _YES, _JSON)),
     "leave": Verb("leave the team and withdraw what you shared", (_YES, _JSON)),
-    "share": Verb("share with the team at the next sync", (_IDS, _JSON)),
+    "share": Verb("share facts, decisions and lessons with the team at the next sync", (_IDS, _JSON)),
     "private": Verb("make what you shared private again", (_IDS, _JSON)),
     "items": Verb("list what the team shares", (_JSON,)),
     "trust": Verb("let your agents see what a member shares", (_WHO, _YES, _JSON)),

@@ -44,7 +44,7 @@ VERBS = {
         ),
     ),
     "index": Verb(
-        "search on the server, which stores what you share in clear text; off by default",
+        "turn on search on the server, which then stores what you share in clear text; or off",
         (
             _ADDRESS,
             option(

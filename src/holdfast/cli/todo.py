@@ -18,6 +18,7 @@ EXAMPLES = """examples:
   holdfast todo add "Rotate the webhook key" --priority high --owner user --because "it leaked"
   holdfast todo change T-k3 "Rotate both webhook keys" --priority normal
   holdfast todo done T-k3 T-9a
+  holdfast todo drop T-9a
 """
 
 

@@ -3,7 +3,8 @@
 `OPTIONS` are the command's own, `VERBS` its subcommands with theirs. The verb `add` runs the module's `run_add`; where
 there is no such function, and without a verb, `run` is called. A verb's options have no default of their own, so that
 an option given before the verb counts too. `DEFAULT_VERB` is the verb that is meant where a text comes in its place:
-`note decision "Use pnpm"` is `note decision add "Use pnpm"`.
+`note decision "Use pnpm"` is `note decision add "Use pnpm"`. A verb's own help has its line of help as a sentence, and
+those `EXAMPLES` of the command that call it; one that needs no words has an example without any.
 """
 
 from __future__ import annotations
@@ -78,11 +79,25 @@ def declare(
     if verbs or further:
         parsers = parser.add_subparsers(dest="verb", metavar="VERB")
         for verb, (about, options) in verbs.items():
-            subparser = parsers.add_parser(verb, help=about)
+            subparser = parsers.add_parser(
+                verb,
+                help=about,
+                description=f"{about[0].upper()}{about[1:]}.",
+                epilog=_examples(command, f"{parser.prog} {verb}"),
+                formatter_class=parser.formatter_class,
+            )
             for names, settings, _ in options:
                 subparser.add_argument(*names, **settings)
         return {name: parsers.add_parser(name, help=about) for name, about in (further or {}).items()}
     return {}
+
+
+def _examples(command: object, called: str) -> str:
+    """A verb's lines of its command's `EXAMPLES`; where there are none, the verb by itself is the example."""
+    lines = getattr(command, "EXAMPLES", "").splitlines()
+    alone = f"  {called}"
+    own = [line for line in lines if line.startswith(f"{alone} ") or line == alone]
+    return "\n".join(["examples:", *(own or [alone])])
 
 
 def with_default_verb(
