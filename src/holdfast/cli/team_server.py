@@ -44,7 +44,7 @@ VERBS = {
         ),
     ),
     "index": Verb(
-        "turn on search on the server, which then stores what you share in clear text; or off",
+        "let the server search what you share, which it then stores in clear text (default: off)",
         (
             _ADDRESS,
             option(
