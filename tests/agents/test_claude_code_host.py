@@ -482,7 +482,7 @@ def test_the_commands_show_ask_and_tell(
     assert json.loads(run("install", "claude-code", "--json")[1])["changes"][0]["changed"] is False
     assert "No session here has seen anything from memory" in run("why")[1]
     assert run("why", "nonsense")[0] == 1
-    assert run("off")[1].endswith("capture off, inject off.\n")
+    assert run("off")[1].endswith("sessions are neither recorded nor shown anything.\n")
     assert "would see nothing: switched off" in run("why")[1]
     assert run("on", "--capture")[1].endswith("capture on, inject off.\n")
     assert json.loads(run("on", "--json")[1])["inject"] is True
