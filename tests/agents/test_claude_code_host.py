@@ -484,7 +484,7 @@ def test_the_commands_show_ask_and_tell(
     assert run("why", "nonsense")[0] == 1
     assert run("off")[1].endswith("sessions are neither recorded nor shown anything.\n")
     assert "would see nothing: switched off" in run("why")[1]
-    assert run("on", "--capture")[1].endswith("capture on, inject off.\n")
+    assert run("on", "--capture")[1].endswith("sessions are recorded, and see nothing of memory.\n")
     assert json.loads(run("on", "--json")[1])["inject"] is True
     assert run("uninstall")[0] == 2
     code, shown, _ = run("uninstall", "--all", "--yes")

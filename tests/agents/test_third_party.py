@@ -133,7 +133,7 @@ def test_a_broken_one_is_one_line_and_breaks_nothing(
     broken = package(tmp_path / "site", "wren", {"__init__.py": code})
     done = holdfast("agents", env=broken, check=0)
     (line,) = done.stderr.splitlines()
-    assert line.startswith("holdfast: warning: agent wren (holdfast_wren) is left out: ") and problem in line
+    assert line.startswith("holdfast: warning: agent wren (holdfast_wren) was skipped: ") and problem in line
     assert "no hooks for agent 'wren'" in holdfast("install", "wren", "--yes", env=broken, check=2).stderr
     assert problem in holdfast("import", env=broken).stderr
 

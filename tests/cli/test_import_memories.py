@@ -54,7 +54,7 @@ def test_what_a_person_agrees_to_is_kept_with_its_source_and_not_shown_again(
 ) -> None:
     done = holdfast("import", "--memories", "--yes", check=0)
     assert f"- {RULE}" in done.stdout or RULE in done.stdout
-    assert "1 line kept" in done.stdout
+    assert "1 line imported" in done.stdout
     (text,) = decisions(holdfast)
     assert text == RULE and found(holdfast) == []
     statement = holdfast("note", "decision", "--list", "--json", check=0).stdout

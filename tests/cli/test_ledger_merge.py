@@ -35,7 +35,7 @@ def test_rows_of_other_clones_are_taken_in_once(
     write_ledger(one, rows[2:9])
     write_ledger(other, rows[6:])
     done = holdfast("ledger", "merge", one, other / ".holdfast" / "ledger.md", check=0)
-    assert done.stdout == "Took in 8 rows; 2 known already. holdfast ledger shows them.\n"
+    assert done.stdout == "Merged 8 rows; 2 were already there. holdfast ledger shows them.\n"
     assert names(holdfast, repo) == [row.session for row in rows]
     again = holdfast("ledger", "merge", one, other, "--json", check=0).json()
     assert (again["added"], again["known"], again["forgotten"]) == (0, 10, 0) and len(again["files"]) == 2
@@ -83,7 +83,7 @@ def test_secrets_in_another_clones_rows_are_not_taken_over(
     there = make_repo("there")
     write_ledger(there, [session(session="fine", model=f"model {key}"), session(session=key)])
     done = holdfast("ledger", "merge", there, check=0)
-    assert "Took in 1 row;" in done.stdout and "looks like a secret" in done.stderr and key not in done.stderr
+    assert "Merged 1 row;" in done.stdout and "looks like a secret" in done.stderr and key not in done.stderr
     assert key not in (repo / ".holdfast" / "ledger.md").read_text(encoding="utf-8")
 
 
@@ -93,7 +93,7 @@ def test_rows_that_cannot_be_read_are_warned_of_and_the_rest_is_taken(
     path = write_ledger(make_repo("there"), twelve_sessions())
     path.write_text(path.read_text(encoding="utf-8") + "| torn | row |\n", encoding="utf-8")
     done = holdfast("ledger", "merge", path, check=0)
-    assert "Took in 12 rows" in done.stdout and "cells where the header has" in done.stderr
+    assert "Merged 12 rows" in done.stdout and "cells where the header has" in done.stderr
     missing = holdfast("ledger", "merge", path, tmp_path / "nowhere", check=1)
     assert "no ledger here" in missing.stderr
     assert "FILE is missing: ledger files" in holdfast("ledger", "merge", check=2).stderr

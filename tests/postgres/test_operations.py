@@ -65,7 +65,7 @@ def answers(server: Server, login: str = "ana", project: str = "shop") -> list[l
         ("ALTER TABLE holdfast.statement DISABLE ROW LEVEL SECURITY", "Row-level security is off for statement."),
         ("DROP POLICY read ON holdfast.pack", "The table pack has 3 policies instead of 4"),
         ("CREATE POLICY all_of_it ON holdfast.tally USING (true)", "The table tally has 2 policies instead of 1"),
-        ("GRANT SELECT ON holdfast.statement_2 TO holdfast_member", "the partition statement_2 itself"),
+        ("GRANT SELECT ON holdfast.statement_2 TO holdfast_member", "the partition statement_2 directly"),
         ("GRANT CREATE ON SCHEMA pg_catalog TO PUBLIC", "Every login may add operators to the schema pg_catalog"),
         ("GRANT SELECT (meaning) ON holdfast.statement TO holdfast_member", "Members may order by meaning"),
         ("ALTER ROLE ben BYPASSRLS", "The login ben passes by every policy"),

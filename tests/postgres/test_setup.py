@@ -69,11 +69,11 @@ def test_from_an_empty_database_to_a_member_who_syncs(
         "only an owner"
         in holdfast("team", "server", "member", own_server.address("ben"), "ben", "owner").stderr
     )
-    assert "sees nothing" in holdfast("team", "server", "member", ana, "ben", "none", check=0).stdout
+    assert "no longer has access" in holdfast("team", "server", "member", ana, "ben", "none", check=0).stdout
     own_server.sql("ALTER TABLE holdfast.pack DISABLE ROW LEVEL SECURITY")
     own_server.sql("GRANT SELECT ON holdfast.pack_3 TO holdfast_member")
     told = holdfast("team", "server", "check", admin, check=1).stdout
-    assert "Row-level security is off for pack." in told and "the partition pack_3 itself" in told
+    assert "Row-level security is off for pack." in told and "the partition pack_3 directly" in told
 
 
 def test_an_upgrade_runs_while_people_push(own_server: Server) -> None:
@@ -256,9 +256,9 @@ def test_another_machine_needs_tls_that_checks_its_name(host: str) -> None:
     assert parse_address(f"postgres://ana@{host}/team").options["sslmode"] == "verify-full"
     assert parse_address(f"postgresql://{host}/team?sslmode=require").options["sslmode"] == "require"
     for weak in ("disable", "allow", "prefer", "nonsense"):
-        with pytest.raises(UsageError, match="in the clear"):
+        with pytest.raises(UsageError, match="unencrypted"):
             parse_address(f"postgres://ana@{host}/team?sslmode={weak}")
-    with pytest.raises(UsageError, match="in the clear"):
+    with pytest.raises(UsageError, match="unencrypted"):
         parse_address(f"postgres://localhost/team?host={host.strip('[]')}&sslmode=disable")
 
 
