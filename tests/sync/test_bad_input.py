@@ -167,7 +167,7 @@ def test_another_persons_sealed_memory_is_not_read_and_that_is_said(machines: Ma
     ana.sync(machines.target, "--yes")
     ben.decide("Prices are integers in cents")
     said = ben("sync", machines.target, "--yes").stdout
-    assert "1 pack sealed for others" in said
+    assert "1 pack encrypted for others" in said
     assert "marmosetta" not in ben("decide", "--list").stdout
 
 
