@@ -345,7 +345,7 @@ def test_verify_shows_the_command_before_it_runs_it(
     seeded_page.keyboard.press("v")
     seeded_page.wait_for_selector("dialog[open] >> text=echo listening on :8085")
     seeded_page.click("dialog[open] button.primary")
-    seeded_page.wait_for_selector("[data-toast] >> text=It holds")
+    seeded_page.wait_for_selector("[data-toast] >> text=Still true")
     seeded_page.wait_for_selector("dialog[open]", state="detached")
     reply = seeded.post(
         f"/{seeded.slug}/memory/verified", {"id": _ids(machine)["fact"], "command": "another"}
