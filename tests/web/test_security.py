@@ -485,5 +485,5 @@ def test_what_stops_it_is_said_in_one_line(demo: Path, tmp_path: Path) -> None:
         assert "Choose another one" in said
     assert "cannot be used" in refused("--print-url", "--port", "70000")
     assert "no project here" in refused("--print-url", cwd=tmp_path)
-    assert "no terminal" in refused()
+    assert "needs a terminal" in refused()
     assert "no such directory" in refused("--print-url", "--project", "nowhere")
