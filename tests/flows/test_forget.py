@@ -109,6 +109,17 @@ def test_only_tombstones_are_left_of_it(memory: Remembered) -> None:
     assert memory.store.entries().problems == ()
 
 
+def test_half_a_version_that_a_killed_writer_left_goes_at_once(memory: Remembered) -> None:
+    from holdfast.core.temporary_files import is_temporary
+
+    left = memory.project.memory / "history" / "contents" / ".holdfast-0a1b2c3d-8e356bfb.tmp"
+    assert is_temporary(left.name)
+    left.parent.mkdir(parents=True, exist_ok=True)
+    left.write_text("what session A said", encoding="utf-8")
+    forget(memory, (A,))
+    assert not left.exists()
+
+
 def test_what_another_session_says_too_stays_with_that_session(memory: Remembered) -> None:
     forget(memory, (A,))
     reference = memory.store.facts().reference

@@ -111,7 +111,7 @@ class Forgetting:
         if (kept := open_kept(self._root)) is not None:
             with kept as transcripts:
                 self._note(KEPT, transcripts.forget(self.removal.sessions, self.removal.plain))
-        remove_derived(self._root)
+        remove_derived(self._root, locked=True)
         return self._report()
 
     def _is_in_entry(self, line: bytes) -> bool:
@@ -308,12 +308,18 @@ class Forgetting:
         return number
 
 
-def remove_derived(memory: Path) -> None:
-    """Removes derived files, which may hold what has gone, and temporary files of crashed writers."""
+def remove_derived(memory: Path, *, locked: bool = False) -> None:
+    """Removes derived files, which may hold what has gone, and temporary files of crashed writers.
+
+    `locked` says that the lock of the memory is held, without which nobody writes its history.
+    """
     derived = []
     for path, relative in walk_memory(memory):
         with contextlib.suppress(OSError):
-            abandoned = is_temporary(path.name) and time.time() - path.stat().st_mtime > _ABANDONED_S
+            abandoned = is_temporary(path.name) and (
+                (locked and "history" in relative.split("/"))
+                or time.time() - path.stat().st_mtime > _ABANDONED_S
+            )
             is_derived = kind_of(relative).forget == "remove" and not (
                 path.is_dir() and not path.is_symlink()
             )

@@ -275,7 +275,8 @@ class SyncRun:
                     for key, version in items_of(journal, prefix).items()
                     if parts_of(key)[-1] in ids
                 }
-                ids |= Denied(self.project.memory).ids  # also the new ids that a killed sync had found, and lost here
+                # Also the new ids that a killed sync had found, and that nothing leads to any more.
+                ids |= Denied(self.project.memory).ids
             Applier(self.machine, self.project, journal, "").run(keys)
         if sessions or ids:
             forget(self.machine, self.project, Wanted(sessions=tuple(sessions), ids=tuple(sorted(ids))))
