@@ -309,10 +309,7 @@ class Forgetting:
 
 
 def remove_derived(memory: Path, *, locked: bool = False) -> None:
-    """Removes derived files, which may hold what has gone, and temporary files of crashed writers.
-
-    `locked` says that the lock of the memory is held, without which nobody writes its history.
-    """
+    """Removes derived files, and what crashed writers left: in the history, if it is `locked`, however new."""
     derived = []
     for path, relative in walk_memory(memory):
         with contextlib.suppress(OSError):
