@@ -67,7 +67,8 @@ def test_an_agent_may_not_agree_to_a_target(machines: Machines, ana: Person) -> 
 
 def test_an_agent_may_sync_with_a_target_that_a_person_agreed_to(machines: Machines, ana: Person) -> None:
     ana.sync(machines.target, "--yes")
-    ana("sync", env={"CLAUDECODE": "1"})
+    ana.decide("Prices are integers in cents")
+    assert "1 entry sent" in ana("sync", env={"CLAUDECODE": "1"}).stdout
 
 
 def test_an_agent_may_not_unseal_a_target_or_settle_a_conflict(machines: Machines, ana: Person) -> None:
