@@ -39,7 +39,7 @@ EXAMPLES = """examples:
   holdfast lessons add testing --rule "run make test, never pytest itself" --fingerprint Makefile
   holdfast lessons change testing --rule "run make test in api/"     replace its rules
   holdfast lessons show testing             its rules, and where they come from
-  holdfast lessons promote testing          every session is told it from now on
+  holdfast lessons promote testing          shown to every session from now on
   holdfast lessons mute testing --days 30   not shown for a month
   holdfast lessons unmute testing
   holdfast lessons reject testing           no session brings it back
